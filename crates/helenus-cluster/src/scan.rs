@@ -1,7 +1,7 @@
 //! Reads whole tables by ranges of tokens, on several threads, so gently that a small node never times out.
 //! Refuses to write, and to take a part for the whole: what was not read is told.
 //!
-//! The engine hands out spans and looks after troubles; [`count`] and [`check`] say what is asked and what is made of
+//! The engine hands out spans and looks after troubles; [`count`], [`check`] and [`unload`] say what is asked and what is made of
 //! the answers.
 
 pub mod check;
@@ -13,6 +13,7 @@ mod line;
 mod look;
 mod place;
 pub mod recall;
+pub mod unload;
 
 pub use engine::ScanEvent;
 pub use error::ScanError;

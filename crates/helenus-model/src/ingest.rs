@@ -1,4 +1,5 @@
-//! Files into tables: how records are cut, how their fields become a row's values, and what is remembered of a load.
+//! Files into tables, and back: how records are cut and written, how their fields become a row's values, and what is
+//! remembered of a load.
 //! Refuses IO: whoever reads hands over bytes.
 
 pub mod delimited;
@@ -10,12 +11,14 @@ pub mod layout;
 pub mod mapping;
 #[cfg(test)]
 mod tests;
+pub mod write;
 
 pub use expand::{Expand, Expansion};
 pub use expr::{Expr, Given, Words};
 pub use journal::{FileMark, LoadJournal, Place};
 pub use layout::Layout;
 pub use mapping::{Mapping, MappingError, Target, Wishes, Wrong};
+pub use write::Writing;
 
 /// A record's fields: none where a field is null.
 pub type Record<'a> = Vec<Option<std::borrow::Cow<'a, str>>>;

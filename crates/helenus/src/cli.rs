@@ -152,6 +152,8 @@ pub(crate) enum Verb {
     /// Load files into a table: CSV, TSV, JSON lines, ranges; resumes after an interruption, compares at the end
     #[command(name = "load")]
     LoadFiles(Box<ingest::LoadFiles>),
+    /// Write every row of a table to a file: CSV, TSV or JSON lines, as `load` reads them
+    Unload(Box<ingest::Unload>),
     /// Run a command line of cassandra-stress as it is
     Stress(stress::Stress),
     /// Run a command line of NoSQLBench's cql-iot as it is

@@ -50,6 +50,7 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod stress;
 pub(crate) mod topology;
+pub(crate) mod unload;
 pub(crate) mod up;
 pub(crate) mod up_many;
 pub(crate) mod upgrade;

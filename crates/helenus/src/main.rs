@@ -101,6 +101,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Run(flags) => commands::run::run(*flags, &context, ui),
         Verb::Populate(flags) => commands::populate::run(&flags, &context, ui),
         Verb::LoadFiles(flags) => commands::load::run(&flags, &context, ui),
+        Verb::Unload(flags) => commands::unload::run(&flags, &context, ui),
         Verb::Stress(flags) => commands::stress::run(&flags, &context, ui),
         Verb::Nb(flags) => commands::nb::run(&flags, &context, ui),
         Verb::Workload(flags) => commands::workload::run(&flags, &context, ui),

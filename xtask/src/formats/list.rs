@@ -408,6 +408,12 @@ pub(super) const LIST: &[Entry] = &[
         "`list`",
     ),
     printed("load", 1, ("helenus-lab/src/ingest.rs", "Loaded"), "`load`"),
+    printed(
+        "unload",
+        1,
+        ("helenus-cluster/src/scan/unload.rs", "Unloaded"),
+        "`unload`",
+    ),
     kept(
         "load-journal",
         1,

@@ -123,6 +123,12 @@ pub enum ScanError {
         /// Why.
         source: serde_json::Error,
     },
+    /// Rows that were read.
+    #[error("the rows cannot be written")]
+    Unwritten {
+        /// Why.
+        source: io::Error,
+    },
     /// The journal's file.
     #[error("the journal of the count cannot be written")]
     Io(#[from] io::Error),
@@ -134,7 +140,7 @@ impl Problem for ScanError {
             Self::Refused { .. } | Self::Stuck { .. } | Self::Unread { .. } | Self::Decode(_) => {
                 Class::Cluster
             }
-            Self::Io(_) => Class::Environment,
+            Self::Io(_) | Self::Unwritten { .. } => Class::Environment,
             _ => Class::Usage,
         }
     }
@@ -171,9 +177,13 @@ impl Problem for ScanError {
             Self::Changed(_) | Self::Overlap { .. } | Self::Json { .. } => {
                 Some("--anew starts again".into())
             }
-            Self::Ring(_) | Self::Replication(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
-                None
-            }
+            Self::Ring(_)
+            | Self::Replication(_)
+            | Self::NoTokens
+            | Self::Decode(_)
+            | Self::Encode(_)
+            | Self::Unwritten { .. }
+            | Self::Io(_) => None,
         }
     }
 }

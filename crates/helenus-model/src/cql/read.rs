@@ -1,4 +1,4 @@
-//! Text as people and other programs write it, into values of a column's type; the way back from [`super::exact`].
+//! Text as people and other programs write it, into values of a column's type; the way back is [`CqlValue::exact_text`].
 //! Refuses to guess: a text that is no value of the type is an error, never the nearest value.
 
 mod nested;

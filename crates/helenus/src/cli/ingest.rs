@@ -1,7 +1,8 @@
-//! The flags of `helenus load`.
-//! Refuses to name a cluster that is not this user's: a load writes.
+//! The flags of `helenus load` and `helenus unload`.
+//! Refuses to name a cluster that is not this user's to `load`: it writes.
 
 use super::LevelArg;
+use super::count::{ReadFlags, ReadPlace};
 use clap::{Args, ValueEnum};
 use helenus_model::units::parse_duration;
 use std::path::PathBuf;
@@ -98,4 +99,41 @@ pub(crate) struct LoadFiles {
 pub(crate) enum VerifyArg {
     Full,
     None,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus unload shop.orders -o orders.csv
+                                         every row, with a header
+  helenus unload shop.orders | gzip > orders.csv.gz
+  helenus unload shop.orders --columns id,total -o totals.jsonl
+  helenus unload shop.orders --hosts 10.0.0.1 --in-flight 1 --rate 20k -o orders.csv
+
+Rows come in no order. Values are written exactly, so that `helenus load` makes the same rows of them; when a
+row was written, and how long it lives, is not among them. Nothing is written to the cluster.
+
+Exit codes: 0 everything is written, 130 interrupted: the file is not there.")]
+pub(crate) struct Unload {
+    /// The table
+    #[arg(value_name = "KEYSPACE.TABLE")]
+    pub(crate) table: String,
+    /// The file; it is there when it is whole [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// How it is written: csv, tsv (as PostgreSQL's COPY reads text), jsonl [default: by the file's name, else csv]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_format: Option<String>,
+    /// Which columns, in which order [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) columns: Vec<String>,
+    /// The word that null is written as [default: nothing; \N for tsv]
+    #[arg(long = "null", value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) null: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: ReadPlace,
+    #[command(flatten)]
+    pub(crate) read: ReadFlags,
 }

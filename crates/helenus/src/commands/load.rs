@@ -27,6 +27,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// How files may be written, beside the layouts.
+pub(crate) const FORMATS: [&str; 3] = ["csv", "tsv", "jsonl"];
+
 /// Rows that --dry-run shows.
 const SHOWN: usize = 5;
 
@@ -117,8 +120,18 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
     Ok(all)
 }
 
+/// A format that is not there, with the nearest one.
+pub(crate) fn no_format<'a>(
+    asked: &str,
+    known: impl Iterator<Item = &'a str>,
+    all: &str,
+) -> CommandError {
+    let near = nearest(asked, known).map_or(String::new(), |n| format!("; did you mean {n}?"));
+    usage(format!("there is no file format {asked:?}{near}"), all)
+}
+
 /// The format by a file's name.
-fn by_name(path: &Path) -> &'static str {
+pub(crate) fn by_name(path: &Path) -> &'static str {
     let name = path.to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     match name.rsplit('.').next() {
@@ -140,12 +153,11 @@ fn request(
         None => by_name(&files[0]),
     };
     let layout = Layout::named(format);
-    let known = ["csv", "tsv", "jsonl"];
-    if layout.is_none() && !known.contains(&format) {
-        let all = known.into_iter().chain(LAYOUTS.iter().map(|l| l.name));
-        let near = nearest(format, all).map_or(String::new(), |n| format!("; did you mean {n}?"));
-        return Err(usage(
-            format!("there is no file format {format:?}{near}"),
+    if layout.is_none() && !FORMATS.contains(&format) {
+        let all = FORMATS.into_iter().chain(LAYOUTS.iter().map(|l| l.name));
+        return Err(no_format(
+            format,
+            all,
             "csv, tsv, jsonl, and ip2location-db1 to ip2location-db11",
         ));
     }

@@ -60,6 +60,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("link", "a network of its own wants privileges"),
     ("count", "the stand-in has no table to count"),
     ("load", "the stand-in has no table to load"),
+    ("unload", "the stand-in has no table to unload"),
     ("check-data", "the stand-in has no table to read back"),
     ("guard", "the stand-in's address changes"),
     ("exec", "becomes a program"),

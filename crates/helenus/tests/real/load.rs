@@ -45,6 +45,23 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     assert_eq!(loaded["proof"]["equal"], true, "{loaded}");
     assert_eq!(loaded["rows_written"], 3);
 
+    // Out again, and in again: equal in every form.
+    for name in ["every.out.csv", "every.out.tsv", "every.out.jsonl"] {
+        let out = folder.path().join(name).display().to_string();
+        let unload = ["unload", "s.every", "--cluster", "c", "-o", &out];
+        let unloaded = home.helenus(&[&unload[..], &json[..]].concat());
+        let unloaded = unloaded.ok().json();
+        assert_eq!(unloaded["checksum"], loaded["proof"]["file_checksum"]);
+        assert_eq!(home.helenus(&unload).code, 2, "it is there already");
+        home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.every"]).ok();
+        let again = load(&[&out, "--into", "c:s.every"]).ok().json();
+        assert_eq!(again["proof"]["equal"], true, "{name}: {again}");
+        assert_eq!(
+            again["proof"]["file_checksum"], unloaded["checksum"],
+            "{name}"
+        );
+    }
+
     // Ranges: one row for each address.
     let ranges = file("ip.csv", b"\"16777216\",\"16777471\",\"AU\",\"Australia\"\n\"16777472\",\"16777475\",\"CN\",\"China\"\n");
     let words = [
