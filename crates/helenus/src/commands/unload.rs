@@ -130,7 +130,7 @@ impl<'a> Target<'a> {
     fn of(path: &'a Path, force: bool) -> Result<Self, CommandError> {
         let there = standing(path)?;
         if there == Standing::File && !force {
-            let text = format!("{} is there already", path.display());
+            let text = format!("{} already exists", path.display());
             return Err(CommandError::new(code::USAGE, text)
                 .hint("--force replaces it, or name another file".to_owned()));
         }

@@ -52,7 +52,7 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
         let unloaded = home.helenus(&[&unload[..], &json[..]].concat());
         let unloaded = unloaded.ok().json();
         assert_eq!(unloaded["checksum"], loaded["proof"]["file_checksum"]);
-        assert_eq!(home.helenus(&unload).code, 2, "it is there already");
+        assert_eq!(home.helenus(&unload).code, 2, "it exists already");
         home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.every"]).ok();
         let again = load(&[&out, "--into", "c:s.every"]).ok().json();
         assert_eq!(again["proof"]["equal"], true, "{name}: {again}");
