@@ -84,24 +84,14 @@ pub enum MbeansError {
 impl Problem for MbeansError {
     fn class(&self) -> Class {
         match self {
-            Self::Jar { source, .. } => match **source {
-                StoreError::Cancelled => Class::Interrupted,
-                _ => Class::Environment,
-            },
+            Self::Jar { source, .. } => source.class(),
             Self::Deaf { .. } | Self::Silent { .. } | Self::Refused { .. } => Class::Cluster,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Jar { folder, source, .. } => Some(match &**source {
-                StoreError::NoMaven { .. } | StoreError::MavenFailed { .. } => format!(
-                    "it is one jar, fetched once through mvn: run this where Maven reaches its \
-                     repositories, or copy {} from a machine that has it",
-                    folder.display()
-                ),
-                other => other.hint(),
-            }),
+            Self::Jar { folder, source, .. } => Some(source.hint_of_tool(folder)),
             Self::Deaf { .. } => Some("`helenus logs` shows the agent's output".into()),
             Self::Silent { .. } | Self::Refused { .. } => None,
         }

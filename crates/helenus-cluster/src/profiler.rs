@@ -88,10 +88,7 @@ pub enum ProfilerError {
 impl Problem for ProfilerError {
     fn class(&self) -> Class {
         match self {
-            Self::Jar { source, .. } => match **source {
-                StoreError::Cancelled => Class::Interrupted,
-                _ => Class::Environment,
-            },
+            Self::Jar { source, .. } => source.class(),
             Self::Library { .. } | Self::Io { .. } => Class::Environment,
             Self::Busy { .. } | Self::Refused { .. } | Self::Stacks { .. } => Class::Cluster,
         }
@@ -99,14 +96,7 @@ impl Problem for ProfilerError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Jar { folder, source, .. } => Some(match &**source {
-                StoreError::NoMaven { .. } | StoreError::MavenFailed { .. } => format!(
-                    "it is one jar, fetched once through mvn: run this where Maven reaches its \
-                     repositories, or copy {} from a machine that has it",
-                    folder.display()
-                ),
-                other => other.hint(),
-            }),
+            Self::Jar { folder, source, .. } => Some(source.hint_of_tool(folder)),
             Self::Busy { .. } => Some(
                 "wait for the other command; a profile whose command was killed ends by itself soon after its time"
                     .into(),

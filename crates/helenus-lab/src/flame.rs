@@ -1,4 +1,4 @@
-//! Profiles of a node: over a stretch of time, or over the measurement windows of a run, from a thread beside it.
+//! Profiles of a node: for a given time, or over the measurement windows of a run, from a thread beside it.
 //! Refuses to profile a warm-up, and to leave a profiler behind: it is stopped whatever ends the run.
 
 use helenus_cluster::context::Context;

@@ -18,6 +18,7 @@ use helenus_model::format::Format;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
 use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Place};
+use helenus_model::units::thousands;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -175,7 +176,7 @@ pub enum IngestError {
     #[error("the same load is running already")]
     Busy,
     /// More rows were rejected than are allowed.
-    #[error("{rejected} rows were rejected, more than --max-rejected {most}: see {path}")]
+    #[error("{} rows were rejected, more than --max-rejected {most}: see {path}", thousands(*rejected))]
     Rejected {
         /// How many.
         rejected: u64,
@@ -204,7 +205,7 @@ pub enum IngestError {
     #[error("the connections cannot be waited for")]
     Io(#[from] std::io::Error),
     /// The person's wish.
-    #[error("interrupted after {rows} rows")]
+    #[error("interrupted after {} rows", thousands(*rows))]
     Interrupted {
         /// Rows that are done.
         rows: u64,

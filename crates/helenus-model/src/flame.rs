@@ -134,7 +134,7 @@ impl fmt::Display for ProfilePlan {
     }
 }
 
-/// A profile of one node, over one stretch of time.
+/// A profile of one node, from one moment to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// What was sampled.
@@ -265,7 +265,7 @@ pub struct Called<'a> {
     pub frame: &'a str,
     /// Weight of it and of what it called.
     pub total: u64,
-    /// Weight of its own.
+    /// Weight of the samples that end in it.
     pub own: u64,
     /// What it called, by name.
     pub calls: Vec<Called<'a>>,

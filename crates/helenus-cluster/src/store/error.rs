@@ -129,6 +129,18 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What to do about it where a tool's jar could not be put into this folder of the cache.
+    pub fn hint_of_tool(&self, folder: &Path) -> String {
+        match self {
+            Self::NoMaven { .. } | Self::MavenFailed { .. } => format!(
+                "it is one jar, fetched once through mvn: run this where Maven reaches its \
+                 repositories, or copy {} from a machine that has it",
+                folder.display()
+            ),
+            other => other.hint(),
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
