@@ -2,14 +2,18 @@
 //! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
 
 mod gather;
+mod keeper;
 mod proof;
 mod send;
 mod source;
+mod sstable;
 mod walk;
 
 pub use proof::Proof;
+pub use sstable::Sstables;
 
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
 use helenus_cql::Consistency;
@@ -45,6 +49,16 @@ pub enum Shape {
     JsonLines(Vec<String>),
 }
 
+/// How rows get into the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Written through the nodes.
+    Cql,
+    /// Sorted, written as SSTables, and imported by the nodes.
+    Sstable,
+}
+
 /// What is loaded, and how.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
@@ -58,6 +72,12 @@ pub struct LoadRequest {
     pub ttl_s: Option<u32>,
     /// When all rows are dated, in microseconds since 1970; none dates them by the start of the load and their number.
     pub timestamp_us: Option<i64>,
+    /// How rows get into the table.
+    pub via: Way,
+    /// Why so, where nobody asked for it.
+    pub via_reason: String,
+    /// Bytes of rows that are sorted in memory, by SSTables.
+    pub memory_bytes: usize,
     /// Consistency level of the writes, and of the reads of the proof.
     pub consistency: Consistency,
     /// Most requests in flight.
@@ -98,6 +118,10 @@ pub enum LoadEvent {
         /// Requests that were sent again.
         repeated: u64,
     },
+    /// So many rows of how many are in SSTables.
+    Building(u64, u64),
+    /// A node imports its SSTables.
+    Importing(String),
     /// The file is read again for the proof: so many rows.
     Proving(u64),
     /// The table is read for the proof: so many rows.
@@ -113,6 +137,14 @@ pub struct Loaded {
     pub table: String,
     /// The files.
     pub files: Vec<String>,
+    /// How its rows got there.
+    pub via: Way,
+    /// Why so, where the load chose it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub via_reason: String,
+    /// What was built, by SSTables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sstables: Option<Sstables>,
     /// Rows that were read, those of an interrupted load included.
     pub rows_read: u64,
     /// Rows that were written, those of an interrupted load included.
@@ -172,6 +204,9 @@ pub enum IngestError {
     /// What an interrupted load was about is not what is asked for.
     #[error("an interrupted load cannot be resumed: {0}")]
     Changed(String),
+    /// SSTables of the table cannot be written.
+    #[error("SSTables of this table cannot be written: {0}")]
+    Way(String),
     /// Another process loads the same files into the same table.
     #[error("the same load is running already")]
     Busy,
@@ -219,6 +254,7 @@ impl IngestError {
             Self::Busy => {
                 Some("wait for it to end, or stop it: this one resumes it then".to_owned())
             }
+            Self::Way(_) => Some("--via cql writes through the nodes".to_owned()),
             Self::Changed(_) => Some("--restart loads everything again".to_owned()),
             Self::Rejected { first, .. } => Some(format!(
                 "the first reason: {first}; the same command with a higher --max-rejected resumes it"
@@ -238,8 +274,8 @@ impl IngestError {
 /// # Errors
 /// Files that cannot be read or have changed, too many rejected rows, nodes that answer no longer, an interrupt.
 pub fn load(
-    place: &ScanPlace,
-    table: &ScanTable,
+    context: &Context,
+    (place, table): (&ScanPlace, &ScanTable),
     request: &LoadRequest,
     cancel: &Cancel,
     events: &mut dyn FnMut(LoadEvent),
@@ -253,7 +289,21 @@ pub fn load(
     }
     let cpu = cpu_us();
     let request = Arc::new(request.clone());
-    let sent = send::send(place, &request, &mut journal, cancel, events)?;
+    let way = match request.via {
+        Way::Cql => None,
+        Way::Sstable => Some(sstable::look(place, table, &request)?.map_err(IngestError::Way)?),
+    };
+    let (sent, sstables) = match &way {
+        None => {
+            let sent = send::send(place, &request, &mut journal, cancel, events)?;
+            (sent, None)
+        }
+        Some(way) => {
+            let to = (place, table);
+            let written = sstable::write(context, to, &request, way, &mut journal, cancel, events)?;
+            (written.0, Some(written.1))
+        }
+    };
     let seconds = begin.elapsed().as_secs_f64();
     let done = journal.place;
     let written = done.rows - done.rejected;
@@ -272,6 +322,9 @@ pub fn load(
     Ok(Loaded {
         format: Format::new("load", 1),
         table: table.name(),
+        via: request.via,
+        via_reason: request.via_reason.clone(),
+        sstables,
         files: request
             .files
             .iter()
@@ -292,6 +345,42 @@ pub fn load(
         client_cpu_us_per_row: sent.cpu_us.saturating_sub(cpu) as f64 / rows,
         proof,
         unproved,
+    })
+}
+
+/// Bytes of files from which SSTables are worth a node's import.
+const MUCH: u64 = 64 << 20;
+
+/// The quicker way for a request, and why; that of an interrupted load where there is one.
+///
+/// # Errors
+/// The cluster does not answer.
+pub fn choose(
+    place: &ScanPlace,
+    table: &ScanTable,
+    request: &LoadRequest,
+) -> Result<(Way, String), IngestError> {
+    let then = fs_err::read_to_string(&request.journal).ok();
+    let then: Option<LoadJournal> = then.and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(then) = then.filter(|_| !request.restart) {
+        let way = if then.by_sstables {
+            Way::Sstable
+        } else {
+            Way::Cql
+        };
+        return Ok((way, "as the interrupted load".to_owned()));
+    }
+    let files = request.files.iter();
+    let bytes: Option<u64> = files
+        .map(|f| fs_err::metadata(f).ok().map(|m| m.len()))
+        .sum();
+    let much = request.mapping.expand.is_some() || bytes.is_none_or(|bytes| bytes >= MUCH);
+    if !much {
+        return Ok((Way::Cql, "the files are small".to_owned()));
+    }
+    Ok(match sstable::look(place, table, request)? {
+        Ok(_) => (Way::Sstable, "there is much to load".to_owned()),
+        Err(why) => (Way::Cql, why),
     })
 }
 
@@ -339,6 +428,8 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
         start_us: request.now_us,
         resumed: 0,
         place: Place::default(),
+        by_sstables: request.via == Way::Sstable,
+        runs: Vec::new(),
     };
     let path = &request.journal;
     let text = match fs_err::read_to_string(path) {

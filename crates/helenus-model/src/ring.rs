@@ -5,7 +5,7 @@ pub mod murmur3;
 mod newcomer;
 pub mod replication;
 
-pub use murmur3::{composite_key, murmur3_token};
+pub use murmur3::{composite_key, murmur3_halves, murmur3_token};
 pub use newcomer::newcomer_tokens;
 pub use replication::{Factor, Replication, ReplicationError};
 

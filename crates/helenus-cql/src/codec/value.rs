@@ -158,7 +158,7 @@ pub fn encode_cell(
 ///
 /// The server's own choice: `tinyint`, `smallint`, `date` and `time` are not among them, though
 /// their width never varies.
-fn fixed_length(ty: &CqlType) -> Option<usize> {
+pub fn fixed_length(ty: &CqlType) -> Option<usize> {
     match ty {
         CqlType::Boolean => Some(1),
         CqlType::Float | CqlType::Int => Some(4),

@@ -2,15 +2,18 @@
 //! Refuses to reorder across chunks: a chunk is done when all of its packages are.
 
 use super::walk::{Step, walk};
-use super::{IngestError, LoadRequest};
+use super::{IngestError, LoadRequest, Way};
 use helenus_cql::codec::value::encode_cell;
 use helenus_cql::codec::wire::Write as _;
 use helenus_load::rows::Package;
-use helenus_model::cql::CqlValue;
+use helenus_model::cql::{CqlType, CqlValue};
 use helenus_model::ingest::delimited::{Dialect, put_field};
 use helenus_model::ingest::{LoadJournal, Place};
+use helenus_model::workload::order;
 use std::collections::HashMap;
-use std::sync::mpsc::SyncSender;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 /// Most rows of a chunk, and of bytes.
 const CHUNK_ROWS: usize = 4_096;
@@ -47,6 +50,15 @@ pub(super) fn rejected_line(line: u64, column: &str, why: &str, text: &str) -> V
     out
 }
 
+/// Whether a value has parts, which the server would put into order.
+fn is_nested(ty: &CqlType) -> bool {
+    use CqlType as T;
+    matches!(
+        ty,
+        T::List(_) | T::Set(_) | T::Map(..) | T::Tuple(_) | T::Udt { .. } | T::Vector(..)
+    )
+}
+
 struct Gatherer<'a> {
     request: &'a LoadRequest,
     start_us: i64,
@@ -56,10 +68,48 @@ struct Gatherer<'a> {
     chunk: Chunk,
     rows: usize,
     bytes: usize,
+    /// By target: whether its value has to be put into the server's order, since no server does.
+    sorted: Vec<bool>,
+}
+
+/// Chunks that are made ahead.
+const AHEAD: usize = 4;
+
+/// The thread that reads the files and makes chunks of them.
+pub(super) struct Gathering {
+    /// What it makes, until it is at the end or fails.
+    pub(super) chunks: Receiver<Result<Chunk, IngestError>>,
+    thread: JoinHandle<()>,
+}
+
+impl Gathering {
+    /// Starts at the journal's place.
+    pub(super) fn start(request: &Arc<LoadRequest>, journal: &LoadJournal) -> Self {
+        let (to, chunks) = sync_channel(AHEAD);
+        let (request, from) = (Arc::clone(request), journal.clone());
+        let thread = std::thread::spawn(move || {
+            if let Err(error) = gather(&request, &from, &to) {
+                let _nobody_waits = to.send(Err(error));
+            }
+        });
+        Self { chunks, thread }
+    }
+
+    /// Waits for its end: nobody takes chunks any more, so that it has ended or does so at its next one.
+    ///
+    /// # Errors
+    /// It has panicked, and has not read all.
+    pub(super) fn end(self) -> Result<(), IngestError> {
+        drop(self.chunks);
+        self.thread.join().map_err(|_panic| IngestError::File {
+            path: "the files".to_owned(),
+            source: std::io::Error::other("the thread that reads them has panicked"),
+        })
+    }
 }
 
 /// Walks through the files and hands chunks over, until nobody takes them.
-pub(super) fn gather(
+fn gather(
     request: &LoadRequest,
     journal: &LoadJournal,
     to: &SyncSender<Result<Chunk, IngestError>>,
@@ -77,6 +127,12 @@ pub(super) fn gather(
         chunk: Chunk::default(),
         rows: 0,
         bytes: 0,
+        sorted: request
+            .mapping
+            .targets
+            .iter()
+            .map(|target| request.via == Way::Sstable && is_nested(&target.ty))
+            .collect(),
     };
     let mut wanted = true;
     walk(request, journal.place, journal.start_us, &mut |step| {
@@ -136,6 +192,8 @@ impl Gatherer<'_> {
                 // Nothing is written where a field is null: a null would be a tombstone.
                 None => cell.put_i32(UNSET),
                 Some(value) => {
+                    let sorted = self.sorted[at].then(|| value.clone().canonical(&order::compare));
+                    let value = sorted.as_ref().unwrap_or(value);
                     if let Err(error) = encode_cell(&target.ty, Some(value), cell) {
                         let name = target.name.clone();
                         self.reject(after, &name, &error.to_string(), "");

@@ -1,9 +1,9 @@
 //! Packages over the wire: as many in flight as the nodes take, repeated until they are written.
 //! Refuses to end in time-outs: what the nodes cannot take now they are sent later.
 
-use super::gather::{Chunk, gather, rejected_line};
-use super::{IngestError, LoadEvent, LoadRequest, cpu_us, kept};
-use fs_err as fs;
+use super::gather::{Chunk, Gathering, rejected_line};
+use super::keeper::Keeper;
+use super::{IngestError, LoadEvent, LoadRequest, cpu_us};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::scan::ScanPlace;
 use helenus_load::endpoint::{Ended, Fault};
@@ -11,16 +11,12 @@ use helenus_load::rows::{Package, RowWriter};
 use helenus_model::ingest::{LoadJournal, Place};
 use helenus_model::sample::FailureKind;
 use std::collections::VecDeque;
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// Connections to each node.
 const CONNECTIONS: u32 = 2;
-
-/// Chunks that are made ahead.
-const AHEAD: usize = 4;
 
 /// Requests in flight at first.
 const IN_FLIGHT_FIRST: usize = 16;
@@ -33,12 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// First and longest pause before a request is sent again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-
-/// Between two journals.
-const SAVE_EVERY: Duration = Duration::from_millis(250);
-
-/// Between two words on the progress.
-const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// What sending came to.
 pub(super) struct Sent {
@@ -65,9 +55,7 @@ struct Waiting {
 struct Sender<'a> {
     request: &'a LoadRequest,
     writer: RowWriter,
-    journal: &'a mut LoadJournal,
-    rejected: Option<fs::File>,
-    first_reason: String,
+    keeper: Keeper<'a>,
     /// Number of the first chunk in `waiting`.
     first: u64,
     waiting: VecDeque<Waiting>,
@@ -82,7 +70,6 @@ struct Sender<'a> {
     since_limit: usize,
     success: Instant,
     repeated: u64,
-    saved: Instant,
 }
 
 /// Sends everything from the journal's place on; the journal is at the end afterwards.
@@ -97,18 +84,11 @@ pub(super) fn send(
     let how = (CONNECTIONS, request.consistency);
     let insert = request.mapping.insert(request.ttl_s);
     let (writer, _) = RowWriter::connect(&endpoints, options, how, &insert)?;
-    let (to, chunks) = sync_channel(AHEAD);
-    let (made, from) = (Arc::clone(request), journal.clone());
-    let maker = std::thread::spawn(move || {
-        if let Err(error) = gather(&made, &from, &to) {
-            let _nobody_waits = to.send(Err(error));
-        }
-    });
+    let gathering = Gathering::start(request, journal);
     let mut sender = Sender {
         request,
         writer,
-        rejected: None,
-        first_reason: String::new(),
+        keeper: Keeper::open(request, journal)?,
         first: 0,
         waiting: VecDeque::new(),
         ready: VecDeque::new(),
@@ -120,25 +100,16 @@ pub(super) fn send(
         since_limit: 0,
         success: Instant::now(),
         repeated: 0,
-        saved: Instant::now(),
-        journal,
     };
-    let sent = sender.reopen().and_then(|()| {
-        sender.save()?;
-        sender.run(&chunks, cancel, events)
-    });
+    let sent = sender.run(&gathering.chunks, cancel, events);
     // What is done is kept, whatever ended it.
-    let saved = sender.save();
+    let saved = sender.keeper.save();
     let repeated = sender.repeated;
     let cpu = cpu_us();
-    drop(chunks);
+    drop(sender);
     sent?;
     saved?;
-    // Nobody takes chunks any more, so it has ended or does so at its next one. One that has panicked has not read all.
-    maker.join().map_err(|_panic| IngestError::File {
-        path: "the files".to_owned(),
-        source: std::io::Error::other("the thread that reads them has panicked"),
-    })?;
+    gathering.end()?;
     Ok(Sent {
         repeated,
         cpu_us: cpu,
@@ -146,48 +117,13 @@ pub(super) fn send(
 }
 
 impl Sender<'_> {
-    /// The file of rejected rows as the journal knows it: what came after is written again.
-    fn reopen(&mut self) -> Result<(), IngestError> {
-        let path = &self.request.rejected;
-        let length = self.journal.place.rejected_bytes;
-        if length == 0 {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(kept(path, error));
-                }
-                _ => return Ok(()),
-            }
-        }
-        let file = fs::OpenOptions::new().write(true).open(path);
-        let cut = file.and_then(|mut file| {
-            file.set_len(length)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(file)
-        });
-        self.rejected = Some(cut.map_err(|source| kept(path, source))?);
-        Ok(())
-    }
-
-    fn save(&mut self) -> Result<(), IngestError> {
-        let path = &self.request.journal;
-        let text = serde_json::to_string(self.journal).map_err(std::io::Error::other);
-        let new = path.with_extension("new");
-        let written = text.and_then(|text| {
-            fs::write(&new, text)?;
-            fs::rename(&new, path)
-        });
-        self.saved = Instant::now();
-        written.map_err(|source| kept(path, source))
-    }
-
     fn run(
         &mut self,
         chunks: &Receiver<Result<Chunk, IngestError>>,
         cancel: &Cancel,
         events: &mut dyn FnMut(LoadEvent),
     ) -> Result<(), IngestError> {
-        let begin = (Instant::now(), self.journal.place.rows);
-        let mut tell = Instant::now();
+        let begin = (Instant::now(), self.keeper.place().rows);
         let mut over = false;
         let mut ended = Vec::new();
         loop {
@@ -220,37 +156,15 @@ impl Sender<'_> {
             }
             self.give_up_the_old()?;
             self.settle()?;
-            if self.saved.elapsed() >= SAVE_EVERY {
-                self.save()?;
-            }
-            if tell.elapsed() >= TELL_EVERY {
-                tell = Instant::now();
-                events(self.progress(begin));
+            self.keeper.save_now_and_then()?;
+            if self.keeper.has_news() {
+                events(self.keeper.progress(begin, self.repeated));
             }
             if cancel.is_set() {
                 return Err(IngestError::Interrupted {
-                    rows: self.journal.place.rows,
+                    rows: self.keeper.place().rows,
                 });
             }
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "rows below 2^53")]
-    fn progress(&self, (begin, before): (Instant, u64)) -> LoadEvent {
-        let at = self.journal.place;
-        let rows = at.rows - before;
-        let sizes: Option<Vec<u64>> = self.journal.files.iter().map(|file| file.bytes).collect();
-        let bytes = sizes.map(|sizes| {
-            let before: u64 = sizes.iter().take(at.file).sum();
-            (before + at.offset, sizes.iter().sum())
-        });
-        LoadEvent::Progress {
-            rows: at.rows,
-            rejected: at.rejected,
-            rows_per_s: rows as f64 / begin.elapsed().as_secs_f64().max(1e-9),
-            // Offsets are those behind a decompression: such a size is of another kind.
-            bytes: bytes.filter(|(done, all)| done <= all),
-            repeated: self.repeated,
         }
     }
 
@@ -438,46 +352,10 @@ impl Sender<'_> {
                 return Ok(());
             };
             self.first += 1;
-            let before = self.journal.place;
-            let mut place = Place {
-                rejected: before.rejected + done.rejected.len() as u64,
-                rejected_bytes: before.rejected_bytes,
-                ..done.after
-            };
-            if let (true, Some(reason)) = (self.first_reason.is_empty(), done.reason) {
-                self.first_reason = reason;
-            }
-            if !done.rejected.is_empty() {
-                place.rejected_bytes += self.write_rejected(&done.rejected)?;
-            }
-            self.journal.place = place;
-            if place.rejected > self.request.max_rejected {
-                return Err(IngestError::Rejected {
-                    rejected: place.rejected,
-                    most: self.request.max_rejected,
-                    path: self.request.rejected.display().to_string(),
-                    first: self.first_reason.clone(),
-                });
-            }
+            self.keeper
+                .settle(done.after, &done.rejected, done.reason)?;
         }
         Ok(())
-    }
-
-    fn write_rejected(&mut self, lines: &[Vec<u8>]) -> Result<u64, IngestError> {
-        const HEAD: &[u8] = b"line,column,reason,text\n";
-        let path = &self.request.rejected;
-        let mut bytes = Vec::new();
-        if self.rejected.is_none() {
-            let made = fs::File::create(path).map_err(|source| kept(path, source))?;
-            self.rejected = Some(made);
-            bytes.extend_from_slice(HEAD);
-        }
-        bytes.extend(lines.iter().flatten());
-        if let Some(file) = &mut self.rejected {
-            file.write_all(&bytes)
-                .map_err(|source| kept(path, source))?;
-        }
-        Ok(bytes.len() as u64)
     }
 }
 

@@ -62,6 +62,12 @@ pub struct LoadJournal {
     pub resumed: u32,
     /// Where it is.
     pub place: Place,
+    /// Whether its rows are in runs, and in no table before all are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_sstables: bool,
+    /// Partitions of each of its runs on disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<u64>,
 }
 
 impl LoadJournal {
@@ -72,6 +78,9 @@ impl LoadJournal {
         }
         if self.mapping != now.mapping {
             return Some("the columns or the mapping are others".to_owned());
+        }
+        if self.by_sstables != now.by_sstables {
+            return Some("it was written the other way, --via cql or --via sstable".to_owned());
         }
         if self.files.len() != now.files.len() {
             return Some("the number of files is another".to_owned());

@@ -13,7 +13,7 @@ pub fn murmur3_token(key: &[u8]) -> i64 {
     if key.is_empty() {
         return i64::MIN;
     }
-    let hash = upper_half(key).cast_signed();
+    let hash = murmur3_halves(key).0.cast_signed();
     if hash == i64::MIN { i64::MAX } else { hash }
 }
 
@@ -31,8 +31,8 @@ pub fn composite_key<'a>(components: impl IntoIterator<Item = &'a [u8]>) -> Vec<
     key
 }
 
-/// First of the two 64-bit words of the hash.
-fn upper_half(key: &[u8]) -> u64 {
+/// The two 64-bit words of the hash: the first is the token, both make the places in a Bloom filter.
+pub fn murmur3_halves(key: &[u8]) -> (u64, u64) {
     let (blocks, tail) = key.as_chunks::<16>();
     let (mut h1, mut h2) = (0_u64, 0_u64);
     for block in blocks {
@@ -53,7 +53,8 @@ fn upper_half(key: &[u8]) -> u64 {
     h2 ^= length;
     h1 = h1.wrapping_add(h2);
     h2 = h2.wrapping_add(h1);
-    scatter(h1).wrapping_add(scatter(h2))
+    let h1 = scatter(h1).wrapping_add(scatter(h2));
+    (h1, h1.wrapping_add(scatter(h2)))
 }
 
 /// Eight bytes, least significant first.

@@ -4,7 +4,7 @@
 use super::LevelArg;
 use super::count::{ReadFlags, ReadPlace};
 use clap::{Args, ValueEnum};
-use helenus_model::units::parse_duration;
+use helenus_model::units::{Bytes, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -68,6 +68,12 @@ pub(crate) struct LoadFiles {
     /// When all rows are dated, in microseconds since 1970 [default: the start of the load, and the row's number]
     #[arg(long, value_name = "MICROSECONDS", allow_hyphen_values = true)]
     pub(crate) timestamp: Option<i64>,
+    /// How rows get into the table: through the nodes, or sorted into SSTables that the nodes import
+    #[arg(long, value_enum, default_value_t = ViaArg::Auto)]
+    pub(crate) via: ViaArg,
+    /// Memory that rows are sorted in, by SSTables; what is more goes to disk meanwhile
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = Bytes::parse)]
+    pub(crate) memory: Bytes,
     /// Consistency level
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
@@ -92,6 +98,17 @@ pub(crate) struct LoadFiles {
     /// Show the first rows as they would be written; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// How rows get into a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViaArg {
+    /// By SSTables where there is much to load and the table and its nodes allow it, else by CQL
+    Auto,
+    /// Through the nodes, as any client writes
+    Cql,
+    /// As sorted SSTables: far quicker, and the nodes have to be this machine's
+    Sstable,
 }
 
 /// What is compared at the end.

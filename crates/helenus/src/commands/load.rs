@@ -1,7 +1,7 @@
 //! `helenus load`: flags into a load, the load live, what was written and what was not.
 //! Refuses clusters that are not this user's.
 
-use crate::cli::ingest::{LoadFiles, VerifyArg};
+use crate::cli::ingest::{LoadFiles, VerifyArg, ViaArg};
 use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::live_table;
@@ -12,7 +12,7 @@ use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
 use helenus_cql::Consistency;
 use helenus_lab::ingest::{
-    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, header, preview,
+    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, Way, header, preview,
 };
 use helenus_model::cql::CqlValue;
 use helenus_model::cql::read::Habits;
@@ -22,7 +22,7 @@ use helenus_model::ingest::layout::LAYOUTS;
 use helenus_model::ingest::{Layout, Mapping, Wishes};
 use helenus_model::nearest::nearest;
 use helenus_model::seed::Seed;
-use helenus_model::units::{human_duration, thousands, whole};
+use helenus_model::units::{Bytes, human_duration, thousands, whole};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -55,13 +55,19 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
     let name = state.plan.name.clone();
     let place = ScanPlace::ours(&state)?;
     let table = look(&place, table)?;
-    let request = request(flags, files, (&name, &table), context)?;
+    let mut request = request(flags, files, (&name, &table), context)?;
+    (request.via, request.via_reason) = match flags.via {
+        ViaArg::Cql => (Way::Cql, String::new()),
+        ViaArg::Sstable => (Way::Sstable, String::new()),
+        ViaArg::Auto => ingest::choose(&place, &table, &request).map_err(failure)?,
+    };
     if flags.dry_run {
         return dry_run(&request, &table, ui);
     }
     let _held = disturb::hold(context, &name);
     let progress = ui.progress(&format!("loading {}", table.name()));
-    let loaded = ingest::load(&place, &table, &request, &context.cancel, &mut |event| {
+    let to = (&place, &table);
+    let loaded = ingest::load(context, to, &request, &context.cancel, &mut |event| {
         see(&progress, ui, &event);
     });
     drop(progress);
@@ -82,9 +88,10 @@ fn failure(error: IngestError) -> CommandError {
     let hint = error.hint();
     let code = match error {
         IngestError::Cluster(error) => return error.into(),
-        IngestError::File { .. } | IngestError::Content { .. } | IngestError::Changed(_) => {
-            code::USAGE
-        }
+        IngestError::File { .. }
+        | IngestError::Content { .. }
+        | IngestError::Changed(_)
+        | IngestError::Way(_) => code::USAGE,
         IngestError::Rejected { .. } => code::BAR,
         IngestError::Kept { .. } | IngestError::Io(_) => code::ENVIRONMENT,
         IngestError::Busy | IngestError::Silent { .. } | IngestError::Endpoint(_) => code::CLUSTER,
@@ -252,6 +259,9 @@ fn request(
         mapping,
         ttl_s: ttl,
         timestamp_us: flags.timestamp,
+        via: Way::Cql,
+        via_reason: String::new(),
+        memory_bytes: usize::try_from(flags.memory.0).unwrap_or(usize::MAX),
         consistency: bench::level(flags.cl).into(),
         in_flight: flags.in_flight as usize,
         batch_bytes: flags.batch_bytes as usize,
@@ -376,6 +386,11 @@ fn see(progress: &Progress, ui: &Ui, event: &LoadEvent) {
                 progress.at(*done, *all);
             }
         }
+        LoadEvent::Building(rows, all) => {
+            progress.say(format!("writing SSTables: {} rows", thousands(*rows)));
+            progress.at(*rows, *all);
+        }
+        LoadEvent::Importing(node) => progress.say(format!("{node} imports its SSTables")),
         LoadEvent::Proving(rows) => {
             progress.say(format!("reading the file again: {} rows", thousands(*rows)));
         }
@@ -412,6 +427,20 @@ fn text(loaded: &Loaded) -> String {
         loaded.client_cpu_us_per_row,
         thousands(loaded.repeated)
     ));
+    if let Some(sstables) = &loaded.sstables {
+        let why = match loaded.via_reason.as_str() {
+            "" => String::new(),
+            why => format!(" ({why})"),
+        };
+        text.push_str(&format!(
+            "by SSTables{why}: {} rows with different keys, {} of data in {} SSTables\n",
+            thousands(sstables.distinct_rows),
+            Bytes(sstables.data_bytes),
+            sstables.count
+        ));
+    } else if !loaded.via_reason.is_empty() {
+        text.push_str(&format!("by CQL ({})\n", loaded.via_reason));
+    }
     if loaded.resumed_after > 0 {
         let rows = thousands(loaded.resumed_after);
         text.push_str(&format!(

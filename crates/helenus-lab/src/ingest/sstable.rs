@@ -1,0 +1,322 @@
+//! A load by SSTables: rows are sorted in runs, merged into SSTables for each owner, and the nodes import them.
+//! Refuses nodes that are not this machine's own: their data folders are out of reach.
+
+mod build;
+mod merge;
+mod shape;
+mod sort;
+
+use super::gather::{Chunk, Gathering, rejected_line};
+use super::keeper::Keeper;
+use super::send::Sent;
+use super::{IngestError, LoadEvent, LoadRequest, cpu_us, kept};
+use build::{Builder, group_folder};
+use fs_err as fs;
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
+use helenus_cluster::reset::refill;
+use helenus_cluster::scan::{ScanPlace, ScanTable};
+use helenus_model::ingest::{LoadJournal, Place};
+use helenus_sstable::Options;
+use merge::{Run, merge};
+use serde::Serialize;
+use shape::Shape;
+use sort::{Batch, Bounds};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// The last second that an SSTable of version `nb` can name.
+const LAST_SECOND: i64 = i32::MAX as i64 - 1;
+
+/// What a load by SSTables wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sstables {
+    /// How many, of all nodes.
+    pub count: u64,
+    /// Bytes of their data on disk.
+    pub data_bytes: u64,
+    /// Rows with different keys.
+    pub distinct_rows: u64,
+    /// Runs that were sorted on disk before.
+    pub runs: u64,
+}
+
+/// A table that SSTables can be written for.
+#[derive(Debug)]
+pub(super) struct Way(Shape);
+
+/// Looks whether SSTables of a table can be written; else why not.
+pub(super) fn look(
+    place: &ScanPlace,
+    table: &ScanTable,
+    request: &LoadRequest,
+) -> Result<Result<Way, String>, IngestError> {
+    let shape = match shape::look(place, table, request)? {
+        Ok(shape) => shape,
+        Err(why) => return Ok(Err(why)),
+    };
+    let ttl = request.ttl_s.unwrap_or(shape.ttl_s);
+    if request.now_us / 1_000_000 + i64::from(ttl) > LAST_SECOND {
+        return Ok(Err("rows would live longer than until 2038".to_owned()));
+    }
+    Ok(Ok(Way(shape)))
+}
+
+/// A batch that a thread sorts and writes.
+struct Spilling {
+    thread: JoinHandle<io::Result<(Bounds, usize)>>,
+    path: PathBuf,
+    /// Where the load is behind it.
+    place: Place,
+}
+
+struct Load<'a> {
+    request: &'a Arc<LoadRequest>,
+    shape: &'a Shape,
+    keeper: Keeper<'a>,
+    folder: PathBuf,
+    batch: Batch,
+    spilling: Option<Spilling>,
+    /// Of each batch; none where those of an interrupted load are not known.
+    bounds: Option<Vec<Bounds>>,
+}
+
+/// Writes all rows from the journal's place on; the journal is at the end afterwards, and on disk at the last run.
+pub(super) fn write(
+    context: &Context,
+    (place, table): (&ScanPlace, &ScanTable),
+    request: &Arc<LoadRequest>,
+    Way(shape): &Way,
+    journal: &mut LoadJournal,
+    cancel: &Cancel,
+    events: &mut dyn FnMut(LoadEvent),
+) -> Result<(Sent, Sstables), IngestError> {
+    let folder = request.journal.with_extension("sstables");
+    if journal.runs.is_empty() {
+        remove(&folder)?;
+        journal.place = Place::default();
+    }
+    fs::create_dir_all(&folder).map_err(|source| kept(&folder, source))?;
+    let start_us = journal.start_us;
+    let mut load = Load {
+        request,
+        shape,
+        bounds: journal.runs.is_empty().then(Vec::new),
+        keeper: Keeper::open(request, journal)?,
+        folder,
+        batch: Batch::default(),
+        spilling: None,
+    };
+    load.sort(cancel, events)?;
+    let (built, runs) = load.build(start_us, cancel, events)?;
+    let folder = load.folder;
+    let Some(state) = place.state() else {
+        return Err(IngestError::Way(
+            "the cluster is not one of yours".to_owned(),
+        ));
+    };
+    for (at, owners) in shape.owners.iter().enumerate() {
+        for node in &owners.nodes {
+            events(LoadEvent::Importing(node.clone()));
+            if cancel.is_set() {
+                return Err(IngestError::Interrupted { rows: 0 });
+            }
+            let stored = group_folder(&folder, at);
+            refill(context, state, node, &stored, &table.keyspace, &table.table)?;
+        }
+    }
+    remove(&folder)?;
+    Ok((
+        Sent {
+            repeated: 0,
+            cpu_us: cpu_us(),
+        },
+        Sstables {
+            count: built.sstables,
+            data_bytes: built.disk_bytes,
+            distinct_rows: built.rows,
+            runs,
+        },
+    ))
+}
+
+fn remove(folder: &Path) -> Result<(), IngestError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(kept(folder, error)),
+        _ => Ok(()),
+    }
+}
+
+impl Load<'_> {
+    /// Reads everything; what is not on disk as a run is in the batch afterwards.
+    fn sort(
+        &mut self,
+        cancel: &Cancel,
+        events: &mut dyn FnMut(LoadEvent),
+    ) -> Result<(), IngestError> {
+        let begin = (Instant::now(), self.keeper.place().rows);
+        let gathering = Gathering::start(self.request, self.keeper.journal());
+        for chunk in &gathering.chunks {
+            self.take(chunk?)?;
+            if self.keeper.has_news() {
+                events(self.keeper.progress(begin, 0));
+            }
+            if cancel.is_set() {
+                self.spilled()?;
+                let rows = self.keeper.saved_place().rows;
+                return Err(IngestError::Interrupted { rows });
+            }
+        }
+        gathering.end()?;
+        self.spilled()
+    }
+
+    fn take(&mut self, mut chunk: Chunk) -> Result<(), IngestError> {
+        let mapping = &self.request.mapping;
+        let mut cells: Vec<Option<&[u8]>> = vec![None; mapping.targets.len()];
+        for (package, lines) in &chunk.packages {
+            let mut partition = None;
+            let mut from = 0;
+            for (end, line) in package.ends.iter().zip(lines) {
+                let mut row = package.values.get(from..*end).unwrap_or_default();
+                from = *end;
+                for cell in &mut cells {
+                    *cell = cut(&mut row);
+                }
+                let time = cut(&mut row).and_then(|time| time.try_into().ok());
+                let timestamp_us = time.map_or(0, i64::from_be_bytes);
+                let partition =
+                    *partition.get_or_insert_with(|| self.batch.partition(self.shape, &cells));
+                let added = self
+                    .batch
+                    .add((self.shape, mapping), partition, &cells, timestamp_us);
+                if let Err(error) = added {
+                    let why = error.to_string();
+                    chunk.rejected.push(rejected_line(*line, "", &why, ""));
+                    chunk.reason.get_or_insert(format!("line {line}: {why}"));
+                }
+            }
+        }
+        self.keeper
+            .settle(chunk.after, &chunk.rejected, chunk.reason)?;
+        // One batch grows while another one is written.
+        if self.batch.bytes() >= self.request.memory_bytes / 2 {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<(), IngestError> {
+        self.spilled()?;
+        let number = self.keeper.journal().runs.len();
+        let path = self.run(number);
+        let mut batch = std::mem::take(&mut self.batch);
+        let to = path.clone();
+        let thread = std::thread::spawn(move || {
+            batch.sort();
+            batch.spill(&to)?;
+            Ok((batch.bounds().clone(), batch.partitions()))
+        });
+        let place = self.keeper.place();
+        self.spilling = Some(Spilling {
+            thread,
+            path,
+            place,
+        });
+        Ok(())
+    }
+
+    /// Waits for the batch that is being written; the journal on disk is behind it then.
+    fn spilled(&mut self) -> Result<(), IngestError> {
+        let Some(spilling) = self.spilling.take() else {
+            return Ok(());
+        };
+        let gone = |_panic| io::Error::other("the thread that sorts has panicked");
+        let done = spilling.thread.join().map_err(gone).and_then(|done| done);
+        let (bounds, partitions) = done.map_err(|source| kept(&spilling.path, source))?;
+        if let Some(all) = &mut self.bounds {
+            all.push(bounds);
+        }
+        self.keeper.journal().runs.push(partitions as u64);
+        self.keeper.save_at(spilling.place)
+    }
+
+    fn run(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("run{number}"))
+    }
+
+    /// Merges the runs and the batch into SSTables.
+    fn build(
+        &mut self,
+        start_us: i64,
+        cancel: &Cancel,
+        events: &mut dyn FnMut(LoadEvent),
+    ) -> Result<(build::Built, u64), IngestError> {
+        let folder = self.folder.clone();
+        let failed = |source: io::Error| kept(&folder, source);
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.sort();
+        let on_disk = self.keeper.journal().runs.clone();
+        let bounds = self.bounds.take().map(|mut all| {
+            all.push(batch.bounds().clone());
+            Bounds::all(&all).values()
+        });
+        let partitions = on_disk.iter().sum::<u64>() + batch.partitions() as u64;
+        let rows = self.keeper.place().rows - self.keeper.place().rejected;
+        let now_s = i32::try_from(start_us / 1_000_000).unwrap_or(i32::MAX);
+        let options = Options {
+            compression: self.shape.compression,
+            false_positives: self.shape.false_positives,
+            index_interval: self.shape.index_interval,
+            partitions,
+            least_timestamp_us: self.request.timestamp_us.unwrap_or(start_us),
+            now_s,
+            expiry: self.shape.expiry(self.request.ttl_s, now_s),
+        };
+        let mut runs = Vec::new();
+        for number in 0..on_disk.len() {
+            let path = self.run(number);
+            runs.push(Run::open(&path).map_err(|source| kept(&path, source))?);
+        }
+        if batch.len() > 0 {
+            runs.push(Run::of(batch));
+        }
+        let mut look = |done: u64| {
+            events(LoadEvent::Building(done, rows));
+            match cancel.is_set() {
+                true => Err(io::ErrorKind::Interrupted.into()),
+                false => Ok(()),
+            }
+        };
+        // What an interrupted load has left.
+        for at in 0..self.shape.owners.len() {
+            remove(&group_folder(&folder, at))?;
+        }
+        let bounds = bounds.unwrap_or_default();
+        let made = Builder::new(&folder, self.shape, options, bounds, &mut look);
+        let built = made.and_then(|mut builder| {
+            merge(runs, &mut builder)?;
+            builder.end()
+        });
+        match built {
+            Err(error) if cancel.is_set() && error.kind() == io::ErrorKind::Interrupted => {
+                let rows = self.keeper.saved_place().rows;
+                Err(IngestError::Interrupted { rows })
+            }
+            built => Ok((built.map_err(failed)?, on_disk.len() as u64)),
+        }
+    }
+}
+
+/// A value behind its length, as it is bound; none where it is null or unset.
+fn cut<'a>(row: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = row.split_first_chunk::<4>()?;
+    *row = rest;
+    let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+    let (value, rest) = rest.split_at_checked(length)?;
+    *row = rest;
+    Some(value)
+}

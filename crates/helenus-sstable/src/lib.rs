@@ -1,0 +1,23 @@
+//! A writer of Cassandra's SSTables: sorted rows in, the files of one SSTable out.
+//! Refuses to sort, to read SSTables, and to write counters.
+//!
+//! The format is BIG, version `nb`: what Cassandra 4.0 and 4.1 write, and 5.0 writes by default and reads. Each SSTable
+//! has its data (LZ4 or none), index, summary, Bloom filter, statistics and digest, so that a node opens it without
+//! building anything anew.
+
+mod bytes;
+mod cardinality;
+mod data;
+mod filter;
+mod index;
+mod layout;
+mod order;
+mod row;
+mod statistics;
+mod types;
+mod writer;
+
+pub use layout::{Column, Layout, LayoutError};
+pub use order::{NotComparable, comparable};
+pub use row::{Cell, Clustering, Expiry, Row};
+pub use writer::{Compression, Options, Writer, Written};

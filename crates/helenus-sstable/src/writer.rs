@@ -1,0 +1,290 @@
+//! One SSTable from its first partition to its last file.
+//! Refuses partitions and rows that are out of order.
+
+use crate::cardinality::Cardinality;
+use crate::data::Data;
+use crate::filter::Filter;
+use crate::index::Index;
+use crate::layout::Layout;
+use crate::row::{Base, END_OF_PARTITION, Expiry, Row, RowWriter, put_partition};
+use crate::statistics::{Collected, EPOCH_S, Histogram, bytes};
+use fs_err as fs;
+use helenus_model::ring::murmur3_token;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How data is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// By LZ4.
+    Lz4 {
+        /// Bytes of a chunk before compression: a power of two from 4 KiB to 1 MiB.
+        chunk_bytes: usize,
+    },
+}
+
+/// What holds for a whole SSTable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// How data is compressed.
+    pub compression: Compression,
+    /// `bloom_filter_fp_chance` of the table.
+    pub false_positives: f64,
+    /// `min_index_interval` of the table.
+    pub index_interval: u32,
+    /// Most partitions that will come: the size of the Bloom filter.
+    pub partitions: u64,
+    /// Least timestamp that will come, in microseconds; that of a replaced collection is one less.
+    pub least_timestamp_us: i64,
+    /// When collections are replaced, in seconds since 1970.
+    pub now_s: i32,
+    /// When everything expires.
+    pub expiry: Option<Expiry>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Partitions.
+    pub partitions: u64,
+    /// Rows, static ones left out.
+    pub rows: u64,
+    /// Bytes of data before compression.
+    pub bytes: u64,
+    /// Bytes of data on disk.
+    pub disk_bytes: u64,
+}
+
+/// An SSTable that is being written.
+#[derive(Debug)]
+pub struct Writer {
+    layout: Layout,
+    options: Options,
+    base: Base,
+    folder: PathBuf,
+    number: u32,
+    data: Data,
+    index: Index,
+    filter: Option<Filter>,
+    rows: RowWriter,
+    collected: Collected,
+    key: Vec<u8>,
+    token: Option<i64>,
+    /// Where the open partition begins, where its rows do, and where its last row does.
+    places: Option<(u64, u64, u64)>,
+    clustering: Vec<u8>,
+    partitions: u64,
+    cells_before: u64,
+}
+
+/// The parts that a table of contents lists, besides what compression adds.
+const TOC: &str = "TOC.txt";
+
+impl Writer {
+    /// Opens the files `nb-NUMBER-big-…` in a folder that is there.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn create(
+        folder: &Path,
+        number: u32,
+        layout: &Layout,
+        options: Options,
+    ) -> io::Result<Self> {
+        let multi_cell = |columns: &[crate::Column]| columns.iter().any(|column| column.multi_cell);
+        let replaces = multi_cell(&layout.statics) || multi_cell(&layout.regulars);
+        let times = options.expiry.is_some() || replaces;
+        let base = Base {
+            timestamp_us: options
+                .least_timestamp_us
+                .saturating_sub(i64::from(replaces)),
+            deletion_s: if times { options.now_s } else { EPOCH_S },
+            expiry: options.expiry,
+        };
+        let path = |part: &str| folder.join(format!("nb-{number}-big-{part}"));
+        Ok(Self {
+            data: Data::create(&path("Data.db"), options.compression)?,
+            index: Index::create(&path("Index.db"), options.index_interval)?,
+            filter: Filter::new(options.partitions, options.false_positives),
+            rows: RowWriter::new(base),
+            collected: Collected {
+                sizes: Histogram::new(155),
+                cells: Histogram::new(118),
+                cardinality: Cardinality::new(),
+                rows: 0,
+                total_cells: 0,
+                deletions: 0,
+                timestamps: (i64::MAX, i64::MIN),
+                bounds: (Vec::new(), Vec::new()),
+            },
+            layout: layout.clone(),
+            base,
+            options,
+            folder: folder.to_path_buf(),
+            number,
+            key: Vec::new(),
+            token: None,
+            places: None,
+            clustering: Vec::new(),
+            partitions: 0,
+            cells_before: 0,
+        })
+    }
+
+    /// Bytes of data so far, before compression.
+    pub fn bytes(&self) -> u64 {
+        self.data.position()
+    }
+
+    /// Opens the next partition, whose key is serialised. Its static row comes with it, if it has one.
+    ///
+    /// # Errors
+    /// A key that does not follow the last one; the files cannot be written.
+    pub fn partition(&mut self, key: &[u8], statics: Option<Row<'_>>) -> io::Result<()> {
+        let token = murmur3_token(key);
+        let follows = self
+            .token
+            .is_none_or(|last| (last, &*self.key) < (token, key));
+        if !follows {
+            return Err(io::Error::other("partitions are out of order"));
+        }
+        self.close()?;
+        (self.token, self.partitions) = (Some(token), self.partitions + 1);
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        if let Some(filter) = &mut self.filter {
+            filter.add(key);
+        }
+        self.collected.cardinality.add(key);
+        let begin = self.data.position();
+        put_partition(key, self.data.out());
+        if !self.layout.statics.is_empty() {
+            let row = statics.unwrap_or(Row {
+                timestamp_us: 0,
+                cells: &[],
+            });
+            let before = 0;
+            let put = self
+                .rows
+                .put(&self.layout.statics, (None, row), before, self.data.out());
+            put.map_err(io::Error::other)?;
+            self.see(row, false);
+        }
+        let rows = self.data.position();
+        self.places = Some((begin, rows, begin));
+        self.clustering.clear();
+        Ok(())
+    }
+
+    fn see(&mut self, row: Row<'_>, lives: bool) {
+        let columns = if lives {
+            &self.layout.regulars
+        } else {
+            &self.layout.statics
+        };
+        let times = &mut self.collected.timestamps;
+        let cells = row.cells.iter().map(|cell| {
+            let deleted = i64::from(columns[cell.column].multi_cell);
+            (cell.timestamp_us - deleted, cell.timestamp_us)
+        });
+        let own = lives.then_some((row.timestamp_us, row.timestamp_us));
+        for (least, greatest) in cells.chain(own) {
+            *times = (times.0.min(least), times.1.max(greatest));
+        }
+    }
+
+    /// Appends a row to the open partition. `clustering` is as [`crate::Clustering::encode`] makes it; rows come in the
+    /// table's order, which is not checked.
+    ///
+    /// # Errors
+    /// No open partition, a value that cannot be written, or the files cannot be.
+    pub fn row(&mut self, clustering: &[u8], row: Row<'_>) -> io::Result<()> {
+        let (begin, _, last) = self
+            .places
+            .ok_or_else(|| io::Error::other("a row without a partition"))?;
+        let from = self.data.position();
+        let content = (Some(clustering), row);
+        let put = self
+            .rows
+            .put(&self.layout.regulars, content, from - last, self.data.out());
+        put.map_err(io::Error::other)?;
+        self.collected.rows += 1;
+        self.see(row, true);
+        let to = self.data.position();
+        self.index.row(clustering, (from - begin, to - begin));
+        if let Some(places) = &mut self.places {
+            places.2 = from;
+        }
+        self.data.flush()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let Some((begin, rows, _)) = self.places.take() else {
+            return Ok(());
+        };
+        let end = self.data.position();
+        self.data.out().push(END_OF_PARTITION);
+        let key = std::mem::take(&mut self.key);
+        let indexed = self
+            .index
+            .partition(&key, begin, (rows - begin, end - begin));
+        self.key = key;
+        self.collected.sizes.add(end + 1 - begin);
+        self.collected
+            .cells
+            .add(self.rows.cells - self.cells_before);
+        self.cells_before = self.rows.cells;
+        indexed?;
+        self.data.flush()
+    }
+
+    /// Closes the last partition and writes all other files; all are on the disk afterwards. `bounds` are the least and the
+    /// greatest value of each clustering column, in the table's order, as CQL serialises them.
+    ///
+    /// # Errors
+    /// The files cannot be written.
+    pub fn finish(mut self, bounds: (Vec<Vec<u8>>, Vec<Vec<u8>>)) -> io::Result<Written> {
+        self.close()?;
+        let stored = self.data.end()?;
+        let summary = self.index.end()?;
+        let mut collected = self.collected;
+        collected.bounds = bounds;
+        collected.total_cells = self.rows.cells;
+        collected.deletions = self.rows.deletions;
+        #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+        let ratio = match self.options.compression {
+            Compression::None => -1.0,
+            Compression::Lz4 { .. } => stored.disk_bytes as f64 / stored.bytes.max(1) as f64,
+        };
+        let shares = (self.options.false_positives, ratio);
+        let statistics = bytes(&self.layout, &self.base, &collected, shares);
+        let mut parts = vec![
+            ("Summary.db", summary),
+            ("Statistics.db", statistics),
+            ("Digest.crc32", stored.digest.to_string().into_bytes()),
+            stored.beside,
+        ];
+        if let Some(filter) = &self.filter {
+            parts.push(("Filter.db", filter.bytes()));
+        }
+        let mut names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+        names.extend(["Data.db", "Index.db", TOC]);
+        names.sort_unstable();
+        let contents: String = names.iter().map(|name| format!("{name}\n")).collect();
+        parts.push((TOC, contents.into_bytes()));
+        for (name, bytes) in &parts {
+            let path = self.folder.join(format!("nb-{}-big-{name}", self.number));
+            let mut file = fs::File::create(path)?;
+            io::Write::write_all(&mut file, bytes)?;
+            file.sync_all()?;
+        }
+        Ok(Written {
+            partitions: self.partitions,
+            rows: collected.rows,
+            bytes: stored.bytes,
+            disk_bytes: stored.disk_bytes,
+        })
+    }
+}
