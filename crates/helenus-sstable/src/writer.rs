@@ -49,8 +49,6 @@ pub struct Options {
 pub struct Written {
     /// Partitions.
     pub partitions: u64,
-    /// Rows, static ones left out.
-    pub rows: u64,
     /// Bytes of data before compression.
     pub bytes: u64,
     /// Bytes of data on disk.
@@ -170,6 +168,7 @@ impl Writer {
                 .rows
                 .put(&self.layout.statics, (None, row), before, self.data.out());
             put.map_err(io::Error::other)?;
+            self.collected.rows += u64::from(!row.cells.is_empty());
             self.see(row, false);
         }
         let rows = self.data.position();
@@ -282,9 +281,95 @@ impl Writer {
         }
         Ok(Written {
             partitions: self.partitions,
-            rows: collected.rows,
             bytes: stored.bytes,
             disk_bytes: stored.disk_bytes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clustering;
+    use helenus_model::cql::CqlType;
+    use helenus_model::ring::composite_key;
+
+    fn options(partitions: u64) -> Options {
+        Options {
+            compression: Compression::Lz4 {
+                chunk_bytes: 16 << 10,
+            },
+            false_positives: 0.01,
+            index_interval: 128,
+            partitions,
+            least_timestamp_us: 1_700_000_000_000_000,
+            now_s: 1_700_000_000,
+            expiry: None,
+        }
+    }
+
+    fn layout() -> Layout {
+        let texts = vec![CqlType::Text, CqlType::Text];
+        Layout::new(texts, vec![(CqlType::Inet, false)], Vec::new(), Vec::new()).unwrap()
+    }
+
+    /// Nine partitions of one row each, against the files of Cassandra 5.0.9 for the same rows.
+    #[test]
+    fn index_and_summary_are_those_of_cassandra() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut rows = Vec::new();
+        for country in 1..=3_u8 {
+            for region in 1..=3_u8 {
+                let (c, r) = (format!("c{country}"), format!("r{region}"));
+                let key = composite_key([c.as_bytes(), r.as_bytes()]);
+                rows.push((murmur3_token(&key), key, [10, 0, country, region]));
+            }
+        }
+        rows.sort();
+        let layout = layout();
+        let mut writer = Writer::create(folder.path(), 1, &layout, options(9)).unwrap();
+        for (_, key, address) in &rows {
+            writer.partition(key, None).unwrap();
+            let mut clustering = Vec::new();
+            Clustering::encode(&layout, [&address[..]].into_iter(), &mut clustering);
+            let row = Row {
+                timestamp_us: 1_700_000_000_000_000,
+                cells: &[],
+            };
+            writer.row(&clustering, row).unwrap();
+        }
+        let again = writer.partition(&rows[0].1, None);
+        assert!(again.is_err(), "partitions in their order only");
+        let written = writer.finish((Vec::new(), Vec::new())).unwrap();
+        assert_eq!((written.partitions, written.bytes), (9, 9 * 35));
+        let hex = |part: &str| -> String {
+            let bytes = fs::read(folder.path().join(format!("nb-1-big-{part}"))).unwrap();
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        let index = "000a000263330000027233000000 000a000263320000027233002300 000a000263310000027232004600 \
+            000a000263310000027231006900 000a00026332000002723100808c00 000a0002633300000272320080af00 \
+            000a0002633100000272330080d200 000a0002633200000272320080f500 000a00026333000002723100811800";
+        assert_eq!(hex("Index.db"), index.replace([' ', '\n'], ""));
+        let summary = "0000008000000001000000000000001600000080000000010400000000026333000002723300 \
+            0000000000000000 0000000a00026333000002723300 0000000a00026333000002723100";
+        assert_eq!(hex("Summary.db"), summary.replace([' ', '\n'], ""));
+        let toc = fs::read_to_string(folder.path().join("nb-1-big-TOC.txt")).unwrap();
+        assert_eq!(toc.lines().count(), 8);
+        for part in toc.lines() {
+            assert!(!hex(part).is_empty(), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_row_needs_a_partition() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = layout();
+        let mut writer = Writer::create(folder.path(), 1, &layout, options(1)).unwrap();
+        let row = Row {
+            timestamp_us: 1,
+            cells: &[],
+        };
+        assert!(writer.row(&[], row).is_err());
+        assert!(Writer::create(&folder.path().join("nowhere"), 1, &layout, options(1)).is_err());
     }
 }

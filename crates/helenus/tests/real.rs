@@ -90,6 +90,7 @@ const IN_COMPANY: &[&str] = &[
     "production_s_settings_on_4_1",
     "production_s_settings_on_5_0",
     "reset_gives_back_the_state_after_up",
+    "sstables_go_to_their_owners",
     "status_with_16_tokens_is_nodetool_s",
     "stored_sstables_come_back_without_a_restart",
     "stress_distributions_are_those_of_cassandra_stress",
@@ -329,6 +330,7 @@ fn main() {
             clusters::three_nodes_see_each_other_at_once,
         ),
         trial(
+            "sstables_go_to_their_owners",
             "status_with_16_tokens_is_nodetool_s",
             clusters::status_with_16_tokens_is_nodetool_s,
         ),
@@ -439,6 +441,10 @@ fn main() {
         trial(
             "files_are_loaded_and_kills_lose_nothing",
             load::files_are_loaded_and_kills_lose_nothing,
+        ),
+        trial(
+            "sstables_go_to_their_owners",
+            load::sstables_go_to_their_owners,
         ),
         trial(
             "nodes_come_and_go_under_load_and_nothing_is_lost",

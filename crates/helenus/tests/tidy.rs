@@ -41,11 +41,13 @@ const EDGES: &[(&str, &[&str])] = &[
             "helenus-load",
             "helenus-model",
             "helenus-record",
+            "helenus-sstable",
         ],
     ),
     ("helenus-load", &["helenus-cql", "helenus-model"]),
     ("helenus-model", &[]),
     ("helenus-record", &["helenus-model"]),
+    ("helenus-sstable", &["helenus-cql", "helenus-model"]),
     (
         "xtask",
         &[
@@ -117,9 +119,9 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde-saphyr", &["helenus-model"]),
     ("statrs", &["helenus-model"]),
     ("strsim", &["helenus-model"]),
-    // The protocol's checksums.
-    ("crc32fast", &["helenus-cql"]),
-    ("lz4_flex", &["helenus-cql"]),
+    // Checksums and compression of the protocol, and of SSTables.
+    ("crc32fast", &["helenus-cql", "helenus-sstable"]),
+    ("lz4_flex", &["helenus-cql", "helenus-sstable"]),
     // TLS; the generator takes its configuration from the protocol. Cluster control has the channel to agents.
     ("rustls", &["helenus-cluster", "helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.
@@ -132,6 +134,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "helenus-lab",
             "helenus-load",
             "helenus-record",
+            "helenus-sstable",
             "xtask",
         ],
     ),

@@ -62,6 +62,13 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
         );
     }
 
+    // By SSTables the same, and what Cassandra makes of its own writes.
+    home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.every"]).ok();
+    let again = load(&[&every, "--into", "c:s.every", "--via", "sstable"]);
+    let again = again.ok().json();
+    assert_eq!(again["proof"], loaded["proof"], "{again}");
+    written_as_by_cassandra(&home, &file);
+
     // Ranges: one row for each address.
     let ranges = file("ip.csv", b"\"16777216\",\"16777471\",\"AU\",\"Australia\"\n\"16777472\",\"16777475\",\"CN\",\"China\"\n");
     let words = [
@@ -99,7 +106,160 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
         let _infallible = writeln!(text, "C{},{n},\"town, {}\"", n % 300, n % 77);
     }
     let big = file("big.csv", text.as_bytes());
-    let words = ["load", &big, "--into", "c:s.big", "--in-flight", "4"];
+    for way in [
+        ["--via", "sstable", "--memory", "1M"],
+        ["--via", "cql", "--in-flight", "4"],
+    ] {
+        home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
+        killed_again_and_again(&home, &big, &way);
+    }
+    home.clear();
+}
+
+/// Tables with one definition, loaded both ways: uncompressed, their files are equal byte by byte.
+fn written_as_by_cassandra(home: &Home, file: &dyn Fn(&str, &[u8]) -> String) {
+    let mut text = "a,b,c,d,e,s,v,t,l,f,u\n".to_owned();
+    for n in 0..4_000_u32 {
+        // Two partitions of more than 64 KiB, and many small ones.
+        let wide = n % 2 == 0;
+        let a = if wide { n % 4 } else { n };
+        let _infallible = writeln!(
+            text,
+            "a{a},{},{}.50,{},10.0.{}.{},static,{},{},\"[{n}, 2]\",1.5,f47ac10b-58cc-4372-a567-0e02b2c3d479",
+            a % 7,
+            n % 50,
+            i64::from(n) - 2_000,
+            n / 256,
+            n % 256,
+            if n % 3 == 0 {
+                String::new()
+            } else {
+                n.to_string()
+            },
+            "x".repeat(if wide { 100 } else { 3 }),
+        );
+    }
+    let rows = file("both.csv", text.as_bytes());
+    let mut names = Vec::new();
+    for way in ["cql", "sstable"] {
+        let table = format!("s.by_{way}");
+        let make = format!(
+            "CREATE TABLE {table} (a text, b int, c decimal, d varint, e inet, s text static, v bigint, t text,
+              l frozen<list<int>>, f float, u uuid, PRIMARY KEY ((a, b), c, d, e))
+              WITH CLUSTERING ORDER BY (c DESC, d ASC, e DESC) AND compression = {{'enabled': false}}"
+        );
+        home.helenus(&["cqlsh", "c", "-e", &make]).ok();
+        let into = format!("c:{table}");
+        let words = ["load", &rows, "--into", &into, "--via", way];
+        let fixed = ["--timestamp", "1700000000000000", "--verify", "none"];
+        home.helenus(&[&words[..], &fixed].concat()).ok();
+        home.helenus(&["nodetool", "c", "flush", "s"]).ok();
+        names.push(table);
+    }
+    let data = home.path().join("state/clusters/c/node1/data/s");
+    let folder = |table: &str| {
+        let folders = fs_err::read_dir(&data).expect("the keyspace's folder");
+        let table = format!("{}-", table.trim_start_matches("s."));
+        let mut folders = folders.flatten().map(|entry| entry.path());
+        let is_its = |path: &std::path::PathBuf| path.display().to_string().contains(&table);
+        folders.find(is_its).expect("the table's folder")
+    };
+    for part in [
+        "Data.db",
+        "Index.db",
+        "Filter.db",
+        "Summary.db",
+        "CRC.db",
+        "Digest.crc32",
+    ] {
+        let read = |table: &String| {
+            let files = fs_err::read_dir(folder(table))
+                .expect("its files")
+                .flatten();
+            let mut files = files.map(|entry| entry.path());
+            let file = files.find(|path| path.display().to_string().ends_with(part));
+            fs_err::read(file.expect(part)).expect("reads")
+        };
+        let (theirs, ours) = (read(&names[0]), read(&names[1]));
+        let differ = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+        assert!(
+            theirs == ours,
+            "{part}: {} and {} bytes, {differ:?}",
+            theirs.len(),
+            ours.len()
+        );
+    }
+    let verify = [
+        "nodetool",
+        "c",
+        "verify",
+        "-e",
+        "-f",
+        "s",
+        "by_sstable",
+        "every",
+    ];
+    home.helenus(&verify).ok();
+    home.helenus(&["nodetool", "c", "scrub", "s", "by_sstable", "every"])
+        .ok();
+    home.helenus(&["nodetool", "c", "compact", "s"]).ok();
+    let sums: Vec<_> = names
+        .iter()
+        .map(|table| {
+            let count = [
+                "count",
+                table,
+                "--cluster",
+                "c",
+                "--checksum",
+                "--format",
+                "json",
+            ];
+            home.helenus(&count).ok().json()["checksum"].clone()
+        })
+        .collect();
+    assert_eq!(sums[0], sums[1]);
+}
+
+/// Nodes take what they hold, and nothing else: three nodes, two replicas.
+pub(crate) fn sstables_go_to_their_owners() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    home.helenus(&["up", "c", "-n", "3"]).ok();
+    let make =
+        "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 2};
+        CREATE TABLE s.t (k int, n int, v text, PRIMARY KEY (k, n))";
+    home.helenus(&["cqlsh", "c", "-e", make]).ok();
+    let mut text = "k,n,v\n".to_owned();
+    for n in 0..20_000_u32 {
+        let _infallible = writeln!(text, "{},{},v{n}", n % 5_000, n / 10_000);
+    }
+    let path = folder.path().join("t.csv");
+    fs_err::write(&path, text).expect("writes");
+    let path = path.display().to_string();
+    let load = ["load", &path, "--into", "c:s.t", "--format", "json"];
+    let way = ["--via", "sstable", "--memory", "1M", "--cl", "all"];
+    let loaded = home.helenus(&[&load[..], &way].concat()).ok().json();
+    // Of two rows with one key the later one stays.
+    assert_eq!(loaded["proof"]["distinct_rows"], 10_000, "{loaded}");
+    assert_eq!(loaded["proof"]["equal"], true, "{loaded}");
+    assert_eq!(loaded["sstables"]["distinct_rows"], 10_000, "{loaded}");
+    assert!(loaded["sstables"]["runs"].as_u64() > Some(0), "{loaded}");
+    for node in ["c/node1", "c/node2", "c/node3"] {
+        home.helenus(&["nodetool", node, "verify", "-e", "-f", "-c", "s", "t"])
+            .ok();
+    }
+    home.helenus(&["stop", "c/node3"]).ok();
+    let refused = home.helenus(&[&load[..], &way].concat());
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr.contains("does not answer"), "{refused}");
+    home.clear();
+}
+
+fn killed_again_and_again(home: &Home, big: &str, way: &[&str]) {
+    let load = ["load", big, "--into", "c:s.big"];
+    let words = [&load[..], way].concat();
+    let json = ["--format", "json"];
     // Not twice at once.
     let loads = home.path().join("state/clusters/c/loads");
     let under_way = || {
@@ -126,7 +286,7 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
         let _ended_already = child.kill();
         child.wait().expect("its end");
     }
-    let loaded = load(&words[1..]).ok().json();
+    let loaded = home.helenus(&[&words[..], &json].concat()).ok().json();
     assert_eq!(loaded["proof"]["equal"], true, "{loaded}");
     assert_eq!(loaded["rows_read"], ROWS, "{loaded}");
     let counted = home.helenus(&[
@@ -140,5 +300,4 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     ]);
     let counted = counted.ok().json();
     assert_eq!(counted["checksum"], loaded["proof"]["file_checksum"]);
-    home.clear();
 }
