@@ -73,7 +73,8 @@ impl Index {
         }
     }
 
-    /// Ends a partition, which begins at `position` of the data; its rows begin `head` bytes later and end at `end`.
+    /// Ends a partition, which begins at `position` of the data; its rows begin `head` bytes later, and it ends at
+    /// `end`, its mark included.
     pub(crate) fn partition(
         &mut self,
         key: &[u8],

@@ -223,14 +223,14 @@ impl Writer {
         let Some((begin, rows, _)) = self.places.take() else {
             return Ok(());
         };
-        let end = self.data.position();
         self.data.out().push(END_OF_PARTITION);
+        let end = self.data.position();
         let key = std::mem::take(&mut self.key);
         let indexed = self
             .index
             .partition(&key, begin, (rows - begin, end - begin));
         self.key = key;
-        self.collected.sizes.add(end + 1 - begin);
+        self.collected.sizes.add(end - begin);
         self.collected
             .cells
             .add(self.rows.cells - self.cells_before);

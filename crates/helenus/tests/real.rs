@@ -330,7 +330,6 @@ fn main() {
             clusters::three_nodes_see_each_other_at_once,
         ),
         trial(
-            "sstables_go_to_their_owners",
             "status_with_16_tokens_is_nodetool_s",
             clusters::status_with_16_tokens_is_nodetool_s,
         ),
