@@ -5,6 +5,8 @@ mod build;
 mod merge;
 mod shape;
 mod sort;
+#[cfg(test)]
+mod tests;
 
 use super::gather::{Chunk, Gathering, rejected_line};
 use super::keeper::Keeper;
