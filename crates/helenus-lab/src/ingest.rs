@@ -1,6 +1,7 @@
 //! A load: files are read and made into rows on one thread and written on another, resumable, and compared at the end.
 //! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
 
+mod distinct;
 mod gather;
 mod keeper;
 mod proof;

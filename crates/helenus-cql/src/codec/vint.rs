@@ -5,7 +5,16 @@ use super::error::DecodeError;
 use super::wire::Reader;
 
 /// Appends an unsigned number in one to nine bytes.
+#[inline]
 pub fn write_unsigned(n: u64, out: &mut Vec<u8>) {
+    // Most lengths and differences are small.
+    match n {
+        0..0x80 => out.push(n as u8),
+        _ => write_long(n, out),
+    }
+}
+
+fn write_long(n: u64, out: &mut Vec<u8>) {
     let bits = 64 - n.leading_zeros() as usize;
     // A first byte with k leading ones leaves 7 - k bits of its own, so k extra bytes hold 7 + 7k.
     let extra = (bits.saturating_sub(1) / 7).min(8);

@@ -1,8 +1,9 @@
 //! File and table compared: the distinct rows of the file, and the count and the checksum of both.
 //! Refuses to compare what it cannot know: a table that holds other rows is said to hold more.
 
+use super::distinct::Distinct;
 use super::walk::{Step, walk};
-use super::{IngestError, LoadEvent, LoadRequest};
+use super::{IngestError, LoadEvent, LoadRequest, kept};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::scan::count::{CountRequest, count};
 use helenus_cluster::scan::{Gentleness, ScanEvent, ScanPlace, ScanTable};
@@ -11,10 +12,6 @@ use helenus_model::ingest::{LoadJournal, Place};
 use helenus_model::workload::checksum::{Checksum, RowHash};
 use helenus_model::workload::order;
 use serde::Serialize;
-use std::collections::HashMap;
-
-/// Distinct rows that are kept in memory: about 400 MB.
-const ROWS_MOST: usize = 10_000_000;
 
 /// What the comparison found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,8 +49,10 @@ pub(super) fn prove(
     }
     let names = mapping.targets.iter().map(|target| target.name.as_str());
     let hash = RowHash::new(names);
-    let mut rows: HashMap<u64, (u64, bool)> = HashMap::new();
-    let (mut seen, mut clash, mut full) = (0_u64, false, false);
+    let folder = request.journal.with_extension("proof");
+    let failed = |source| kept(&folder, source);
+    let mut rows = Distinct::new(folder.clone());
+    let mut seen = 0_u64;
     walk(request, Place::default(), journal.start_us, &mut |step| {
         if let Step::Row { values, .. } = step {
             seen += 1;
@@ -72,29 +71,21 @@ pub(super) fn prove(
                 .map(|(target, cell)| cell.clone().filter(|_| target.key))
                 .collect();
             let partial = cells.iter().any(Option::is_none);
-            let before = rows.insert(hash.row(&key), (hash.row(&cells), partial));
-            // Of two rows with one key the later one counts, cell by cell: what it leaves out the other one has.
-            clash |= before.is_some_and(|(_, other)| partial || other);
-            full |= rows.len() > ROWS_MOST;
+            rows.add(hash.row(&key), hash.row(&cells), partial)
+                .map_err(failed)?;
         }
-        Ok(!full)
+        Ok(true)
     })?;
-    if full {
-        let most = ROWS_MOST / 1_000_000;
-        return no(format!("more than {most} million distinct rows"));
-    }
-    if clash {
+    let mut sum = Checksum::default();
+    let stays = rows.end(&mut |row| sum.add(row)).map_err(failed)?;
+    let distinct = stays.distinct;
+    // Of two rows with one key the later one counts, cell by cell: what it leaves out the other one has.
+    if stays.mixed {
         return no("rows with equal keys leave out different columns".to_owned());
     }
-    let distinct = rows.len() as u64;
     if request.timestamp_us.is_some() && distinct < seen {
         return no("rows with equal keys have one timestamp".to_owned());
     }
-    let mut sum = Checksum::default();
-    for (row, _) in rows.values() {
-        sum.add(*row);
-    }
-    drop(rows);
     let wanted = CountRequest {
         partitions: None,
         all: false,
