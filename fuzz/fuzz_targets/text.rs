@@ -1,9 +1,10 @@
-//! Foreign text: statements, lock files, JDKs' release files, logs of collections, bars, histograms, sample lines, plans.
+//! Foreign text: statements, lock files, JDKs' release files, logs of collections, bars, histograms, sample lines, plans, parts of loads.
 #![no_main]
 
 use helenus_model::comparison::{Comparison, FailOn};
 use helenus_model::gc_log::GcLog;
 use helenus_model::histogram::Histogram;
+use helenus_model::ingest::Part;
 use helenus_model::release::{Lock, parse_java_version, parse_release_file};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::SampleLine;
@@ -20,6 +21,7 @@ fuzz_target!(|text: &str| {
     let _refused = Bytes::parse(text);
     let _refused = parse_duration(text);
     let _refused = parse_rate(text);
+    let _refused = text.parse::<Part>();
     match FailOn::parse(text) {
         Ok(bar) => {
             assert_eq!(bar.text(), text);

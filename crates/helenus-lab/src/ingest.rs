@@ -1,13 +1,19 @@
 //! A load: files are read and made into rows on one thread and written on another, resumable, and compared at the end.
 //! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
 
+mod columnar;
 mod distinct;
+mod encoding;
 mod gather;
 mod keeper;
+mod packed;
+mod parts;
 mod proof;
 mod send;
 mod source;
 mod sstable;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use proof::Proof;
@@ -22,7 +28,7 @@ use helenus_load::endpoint::EndpointError;
 use helenus_model::format::Format;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
-use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Place};
+use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Part, Place};
 use helenus_model::units::thousands;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -31,7 +37,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use source::{header, preview};
+pub use columnar::{ColumnBatch, ParquetWriter, RowShape, columns};
+pub use encoding::TextEncoding;
+pub use packed::{Packer, Packing};
+pub use source::{header, preview, readable};
 
 /// How a file's records are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +57,8 @@ pub enum Shape {
     },
     /// One JSON object a line, whose members have these names.
     JsonLines(Vec<String>),
+    /// Parquet, whose columns have these names.
+    Parquet(Vec<String>),
 }
 
 /// How rows get into the table.
@@ -67,12 +78,16 @@ pub struct LoadRequest {
     pub files: Vec<PathBuf>,
     /// How their records are written.
     pub shape: Shape,
+    /// How their text is encoded, where it is not UTF-8; a byte-order mark of UTF-16 counts more.
+    pub encoding: Option<TextEncoding>,
+    /// Which of the rows are loaded; none loads all.
+    pub part: Option<Part>,
+    /// What the parts of the same load share.
+    pub parts: PathBuf,
     /// Which column gets what.
     pub mapping: Mapping,
     /// Seconds that rows live; none leaves it to the table.
     pub ttl_s: Option<u32>,
-    /// When all rows are dated, in microseconds since 1970; none dates them by the start of the load and their number.
-    pub timestamp_us: Option<i64>,
     /// How rows get into the table.
     pub via: Way,
     /// Why so, where nobody asked for it.
@@ -99,6 +114,13 @@ pub struct LoadRequest {
     pub verify: bool,
     /// Seconds since 1970 in microseconds, now.
     pub now_us: i64,
+}
+
+impl LoadRequest {
+    /// How many of the first `rows` rows are loaded by it.
+    fn own(&self, rows: u64) -> u64 {
+        self.part.map_or(rows, |part| part.below(rows))
+    }
 }
 
 /// What happens meanwhile.
@@ -146,6 +168,9 @@ pub struct Loaded {
     /// What was built, by SSTables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sstables: Option<Sstables>,
+    /// Which part of the rows this is, such as 2/4: the counts are its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Rows that were read, those of an interrupted load included.
     pub rows_read: u64,
     /// Rows that were written, those of an interrupted load included.
@@ -284,7 +309,7 @@ pub fn load(
     let begin = Instant::now();
     let _only_one = lock(&request.journal)?;
     let mut journal = journal(table, request)?;
-    let resumed_after = journal.place.rows;
+    let resumed_after = request.own(journal.place.rows);
     if resumed_after > 0 || journal.resumed > 0 {
         events(LoadEvent::Resumed(resumed_after));
     }
@@ -307,17 +332,37 @@ pub fn load(
     };
     let seconds = begin.elapsed().as_secs_f64();
     let done = journal.place;
-    let written = done.rows - done.rejected;
-    let this_run = done.rows - resumed_after;
+    let rows_read = request.own(done.rows);
+    let written = rows_read - done.rejected;
+    let this_run = rows_read - resumed_after;
+    let lacking = match request.part {
+        Some(part) => parts::end(&request, part, journal.start_us)?,
+        None => Vec::new(),
+    };
     let (proof, unproved) = match request.verify {
         false => (None, Some("--verify none".to_owned())),
         true if request.files.iter().any(|file| file.as_os_str() == "-") => {
             (None, Some("standard input cannot be read again".to_owned()))
         }
-        true => proof::prove(place, table, &request, &journal, cancel, events)?,
+        true if !lacking.is_empty() => {
+            let names: Vec<String> = lacking.iter().map(u32::to_string).collect();
+            let of = request.part.map_or(1, |part| part.of);
+            let why = format!("of {of} parts these are not done: {}", names.join(", "));
+            (None, Some(why))
+        }
+        true => {
+            let whole = LoadRequest {
+                part: None,
+                ..(*request).clone()
+            };
+            proof::prove(place, table, &whole, &journal, cancel, events)?
+        }
     };
     let path = &request.journal;
     fs_err::remove_file(path).map_err(|source| kept(path, source))?;
+    if request.part.is_some() && lacking.is_empty() {
+        parts::forget(&request)?;
+    }
     #[expect(clippy::cast_precision_loss, reason = "rows below 2^53")]
     let rows = this_run.max(1) as f64;
     Ok(Loaded {
@@ -331,7 +376,8 @@ pub fn load(
             .iter()
             .map(|f| f.display().to_string())
             .collect(),
-        rows_read: done.rows,
+        part: request.part.map(|part| part.to_string()),
+        rows_read,
         rows_written: written,
         rows_rejected: done.rejected,
         rejected_file: (done.rejected > 0).then(|| request.rejected.clone()),
@@ -416,14 +462,19 @@ fn cpu_us() -> u64 {
 /// The journal: that of an interrupted load, or a new one.
 fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, IngestError> {
     let files: Result<Vec<FileMark>, _> = request.files.iter().map(|f| source::mark(f)).collect();
-    let fresh = LoadJournal {
+    let mut fresh = LoadJournal {
         format: Format::new(JOURNAL, JOURNAL_VERSION),
         cluster_name: table.cluster_name.clone(),
         table: table.name(),
         table_id: table.id.clone(),
         mapping: format!(
-            "{:?} {:?} {:?} {:?}",
-            request.shape, request.mapping, request.ttl_s, request.timestamp_us
+            "{:?} {:?} {:?}{}",
+            request.shape,
+            request.mapping,
+            request.ttl_s,
+            request
+                .encoding
+                .map_or(String::new(), |encoding| format!(" {encoding:?}"))
         ),
         files: files?,
         start_us: request.now_us,
@@ -432,6 +483,9 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
         by_sstables: request.via == Way::Sstable,
         runs: Vec::new(),
     };
+    if request.part.is_some() {
+        fresh.start_us = parts::begin(request, &fresh)?;
+    }
     let path = &request.journal;
     let text = match fs_err::read_to_string(path) {
         Ok(text) if !request.restart => text,
@@ -441,6 +495,9 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
     };
     let then: LoadJournal = serde_json::from_str(&text)
         .map_err(|error| IngestError::Changed(format!("{}: {error}", path.display())))?;
+    if request.part.is_some() && then.start_us != fresh.start_us {
+        return Ok(fresh);
+    }
     match then.differs(&fresh) {
         Some(why) => Err(IngestError::Changed(why)),
         None => Ok(LoadJournal {

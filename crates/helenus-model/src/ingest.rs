@@ -9,6 +9,7 @@ pub mod journal;
 pub mod json_lines;
 pub mod layout;
 pub mod mapping;
+pub mod part;
 #[cfg(test)]
 mod tests;
 pub mod write;
@@ -18,6 +19,7 @@ pub use expr::{Expr, Given, Words};
 pub use journal::{FileMark, LoadJournal, Place};
 pub use layout::Layout;
 pub use mapping::{Mapping, MappingError, Target, Wishes, Wrong};
+pub use part::{LoadParts, Part};
 pub use write::Writing;
 
 /// A record's fields: none where a field is null.

@@ -86,6 +86,11 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tracing-subscriber", &["helenus"]),
     ("etcetera", &["helenus-cluster"]),
     ("flate2", &["helenus-cluster", "helenus-lab"]),
+    // Files that are loaded: their encodings, compressions and columns, and patterns of their names.
+    ("encoding_rs", &["helenus-lab"]),
+    ("glob", &["helenus"]),
+    ("parquet", &["helenus-lab"]),
+    ("zstd", &["helenus-lab"]),
     // Certificates, and the keystores in which Cassandra wants them.
     ("p12-keystore", &["helenus-cluster"]),
     ("rcgen", &["helenus-cluster"]),
@@ -121,7 +126,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["helenus-model"]),
     // Checksums and compression of the protocol, and of SSTables.
     ("crc32fast", &["helenus-cql", "helenus-sstable"]),
-    ("lz4_flex", &["helenus-cql", "helenus-sstable"]),
+    (
+        "lz4_flex",
+        &["helenus-cql", "helenus-lab", "helenus-sstable"],
+    ),
     // TLS; the generator takes its configuration from the protocol. Cluster control has the channel to agents.
     ("rustls", &["helenus-cluster", "helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.

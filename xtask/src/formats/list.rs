@@ -420,6 +420,12 @@ pub(super) const LIST: &[Entry] = &[
         ("helenus-model/src/ingest/journal.rs", "LoadJournal"),
         "how far an interrupted `load` came",
     ),
+    kept(
+        "load-parts",
+        1,
+        ("helenus-model/src/ingest/part.rs", "LoadParts"),
+        "what the loaders of `load --part` share",
+    ),
     printed(
         "load-plan",
         1,

@@ -1,4 +1,4 @@
-//! Unloads a table: every row as text, span by span, with the count and the checksum of what was written.
+//! Unloads a table: every row, span by span, with the count and the checksum of what was written.
 //! Refuses to write a span twice: what was read of it before a trouble is thrown away.
 
 use super::engine::{self, Reading, ScanEvent, Task};
@@ -6,13 +6,15 @@ use super::line::{FIRST_ROWS, Halt, Line};
 use super::{Gentleness, ScanError, ScanPlace, ScanTable};
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
+use helenus_cql::ClientError;
+use helenus_model::cql::{CqlType, CqlValue};
 use helenus_model::format::Format;
 use helenus_model::ingest::Writing;
 use helenus_model::scan::{Piece, Span, Way, pieces};
 use helenus_model::workload::checksum::{Checksum, RowHash};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Pieces that the ring is cut into at least.
@@ -32,7 +34,7 @@ pub struct Unloaded {
     pub file: Option<PathBuf>,
     /// Rows that were written.
     pub rows: u64,
-    /// Bytes that were written.
+    /// Bytes of the file; to standard output, those that were written.
     pub bytes: u64,
     /// Checksum of the rows, over the columns that were written: that of `count --checksum` where they are all.
     pub checksum: String,
@@ -45,22 +47,46 @@ pub struct Unloaded {
     pub troubles: BTreeMap<&'static str, u64>,
 }
 
+/// How rows are gathered before they are written.
+pub trait Gathering: Sync {
+    /// Rows.
+    type Rows: Send;
+
+    /// No rows.
+    fn empty(&self) -> Self::Rows;
+
+    /// Appends a row.
+    fn put(&self, row: &[Option<CqlValue>], rows: &mut Self::Rows);
+}
+
+impl Gathering for Writing {
+    type Rows = Vec<u8>;
+
+    fn empty(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn put(&self, row: &[Option<CqlValue>], rows: &mut Vec<u8>) {
+        self.put_row(row, rows);
+    }
+}
+
 /// What a span gave.
-struct Found {
-    rows: u64,
-    text: Vec<u8>,
+struct Found<R> {
+    count: u64,
+    rows: R,
     checksum: Checksum,
 }
 
 /// The question, as a statement.
-struct Unloading<'a> {
+struct Unloading<'a, G> {
     statement: String,
-    writing: &'a Writing,
+    gathering: &'a G,
     hash: RowHash,
 }
 
-impl Reading for Unloading<'_> {
-    type Found = Found;
+impl<G: Gathering> Reading for Unloading<'_, G> {
+    type Found = Found<G::Rows>;
 
     fn statements(&self) -> Vec<String> {
         vec![self.statement.clone()]
@@ -74,44 +100,61 @@ impl Reading for Unloading<'_> {
         FIRST_ROWS
     }
 
-    fn read(&self, line: &mut Line<'_>, span: Span, way: Way) -> Result<Found, Halt> {
+    fn read(&self, line: &mut Line<'_>, span: Span, way: Way) -> Result<Self::Found, Halt> {
         let mut found = Found {
-            rows: 0,
-            text: Vec::new(),
+            count: 0,
+            rows: self.gathering.empty(),
             checksum: Checksum::default(),
         };
         line.read(0, span, way, |prepared, page| {
-            found.rows += page.row_count as u64;
+            found.count += page.row_count as u64;
             for row in page.rows(page.columns.as_deref().unwrap_or(&prepared.columns))? {
                 found.checksum.add(self.hash.row(&row));
-                self.writing.put_row(&row, &mut found.text);
+                self.gathering.put(&row, &mut found.rows);
             }
             Ok(())
         })?;
         Ok(found)
     }
 
-    fn rows(found: &Found) -> u64 {
-        found.rows
+    fn rows(found: &Self::Found) -> u64 {
+        found.count
     }
 }
 
-/// Writes the rows of a table into `out`, in no order; none where the person has interrupted it.
+/// The types of a table's columns, as the server says them.
 ///
 /// # Errors
-/// A span that cannot be read, or `out` takes no more.
-pub fn unload(
+/// The server does not answer, or knows a column no longer.
+pub fn types(
     place: &ScanPlace,
     table: &ScanTable,
-    (columns, writing): (&[String], &Writing),
+    columns: &[String],
+) -> Result<Vec<(String, CqlType)>, ClusterError> {
+    let silent = |source: ClientError| ClusterError::silent(place.address(0).to_string(), source);
+    let mut client = place.connect(0).map_err(silent)?;
+    let statement = table.select(&ScanTable::list(columns));
+    let prepared = client.prepare(&statement).map_err(silent)?;
+    let columns = prepared.columns.into_iter();
+    Ok(columns.map(|column| (column.name, column.ty)).collect())
+}
+
+/// Gives the rows of a table to `sink`, in no order; none where the person has interrupted it.
+///
+/// # Errors
+/// A span that cannot be read, or `sink` takes no more.
+pub fn unload<G: Gathering>(
+    place: &ScanPlace,
+    table: &ScanTable,
+    (columns, gathering): (&[String], &G),
     gentleness: Gentleness,
-    out: &mut (dyn Write + Send),
+    sink: &mut (dyn FnMut(G::Rows) -> io::Result<()> + Send),
     cancel: &Cancel,
     events: &mut dyn FnMut(ScanEvent),
 ) -> Result<Option<Unloaded>, ClusterError> {
     let reading = Unloading {
         statement: table.select(&ScanTable::list(columns)),
-        writing,
+        gathering,
         hash: RowHash::new(columns.iter().map(String::as_str)),
     };
     let task = Task {
@@ -122,32 +165,23 @@ pub fn unload(
         gentleness,
         cancel,
     };
-    let mut head = Vec::new();
-    writing.put_header(columns, &mut head);
-    put(out, &head)?;
-    let (mut bytes, mut checksum) = (head.len() as u64, Checksum::default());
-    let mut sink = |_: Piece, found: Found| {
-        put(out, &found.text)?;
-        bytes += found.text.len() as u64;
+    let mut checksum = Checksum::default();
+    let mut taking = |_: Piece, found: Found<G::Rows>| {
+        sink(found.rows).map_err(|source| ScanError::Unwritten { source })?;
         checksum.add(found.checksum.0);
         Ok(Vec::new())
     };
-    let ended = engine::run(&task, &reading, &mut sink, events)?;
+    let ended = engine::run(&task, &reading, &mut taking, events)?;
     Ok(ended.complete.then(|| Unloaded {
         format: Format::new("unload", 1),
         table: table.name(),
         columns: columns.to_vec(),
         file: None,
         rows: ended.progress.rows,
-        bytes,
+        bytes: 0,
         checksum: checksum.to_string(),
         seconds: ended.progress.seconds,
         requests: ended.requests,
         troubles: ended.troubles,
     }))
-}
-
-fn put(out: &mut (dyn Write + Send), bytes: &[u8]) -> Result<(), ScanError> {
-    out.write_all(bytes)
-        .map_err(|source: io::Error| ScanError::Unwritten { source })
 }

@@ -140,8 +140,9 @@ fn gather(
             Step::Row {
                 values,
                 first,
+                dated,
                 after,
-            } => gatherer.row(values, first, after),
+            } => gatherer.row(values, (first, dated), after),
             Step::Rejected {
                 column,
                 why,
@@ -179,7 +180,12 @@ impl Gatherer<'_> {
         self.chunk.after = after;
     }
 
-    fn row(&mut self, values: &[Option<CqlValue>], first: bool, after: Place) {
+    fn row(
+        &mut self,
+        values: &[Option<CqlValue>],
+        (first, dated): (bool, Option<i64>),
+        after: Place,
+    ) {
         const UNSET: i32 = -2;
         let mapping = &self.request.mapping;
         for (at, target) in mapping.targets.iter().enumerate() {
@@ -226,7 +232,7 @@ impl Gatherer<'_> {
         for cell in &self.cells {
             package.values.extend_from_slice(cell);
         }
-        let dated = self.request.timestamp_us.unwrap_or_else(|| {
+        let dated = dated.unwrap_or_else(|| {
             self.start_us
                 .saturating_add(i64::try_from(after.rows).unwrap_or(i64::MAX))
         });

@@ -1,7 +1,7 @@
 //! What is on disk of a load while it runs: its journal, and the file of rejected rows as far as the journal knows it.
 //! Refuses to go on once too many rows are rejected.
 
-use super::{IngestError, LoadEvent, LoadRequest, kept};
+use super::{IngestError, LoadEvent, LoadRequest, kept, source};
 use fs_err as fs;
 use helenus_model::ingest::{LoadJournal, Place};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -18,6 +18,8 @@ pub(super) struct Keeper<'a> {
     journal: &'a mut LoadJournal,
     rejected: Option<fs::File>,
     first_reason: String,
+    /// What the offsets of each file count up to, where that is known.
+    extents: Option<Vec<u64>>,
     saved: Instant,
     news: Instant,
     saved_place: Place,
@@ -53,6 +55,7 @@ impl<'a> Keeper<'a> {
             journal,
             rejected,
             first_reason: String::new(),
+            extents: source::extents(request),
             saved: Instant::now(),
             news: Instant::now(),
             saved_place: Place::default(),
@@ -117,17 +120,16 @@ impl<'a> Keeper<'a> {
     #[expect(clippy::cast_precision_loss, reason = "rows below 2^53")]
     pub(super) fn progress(&self, (begin, before): (Instant, u64), repeated: u64) -> LoadEvent {
         let at = self.journal.place;
-        let rows = at.rows - before;
-        let sizes: Option<Vec<u64>> = self.journal.files.iter().map(|file| file.bytes).collect();
-        let bytes = sizes.map(|sizes| {
+        let own = |rows| self.request.own(rows);
+        let rows = own(at.rows) - own(before);
+        let bytes = self.extents.as_ref().map(|sizes| {
             let before: u64 = sizes.iter().take(at.file).sum();
             (before + at.offset, sizes.iter().sum())
         });
         LoadEvent::Progress {
-            rows: at.rows,
+            rows: own(at.rows),
             rejected: at.rejected,
             rows_per_s: rows as f64 / begin.elapsed().as_secs_f64().max(1e-9),
-            // Offsets are those behind a decompression: such a size is of another kind.
             bytes: bytes.filter(|(done, all)| done <= all),
             repeated,
         }

@@ -83,8 +83,8 @@ pub(super) fn prove(
     if stays.mixed {
         return no("rows with equal keys leave out different columns".to_owned());
     }
-    if request.timestamp_us.is_some() && distinct < seen {
-        return no("rows with equal keys have one timestamp".to_owned());
+    if mapping.timestamp.is_some() && distinct < seen {
+        return no("rows with equal keys have timestamps of their own, by --timestamp".to_owned());
     }
     let wanted = CountRequest {
         partitions: None,

@@ -162,7 +162,7 @@ impl Sender<'_> {
             }
             if cancel.is_set() {
                 return Err(IngestError::Interrupted {
-                    rows: self.keeper.place().rows,
+                    rows: self.request.own(self.keeper.place().rows),
                 });
             }
         }

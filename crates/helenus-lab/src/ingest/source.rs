@@ -1,16 +1,17 @@
-//! The bytes of a file: plain, gzip, or from standard input.
+//! The bytes of a file as UTF-8: plain or compressed, in any encoding, or from standard input.
 //! Refuses to hold more of it than a record.
 
+use super::encoding::{Decoded, TextEncoding};
+use super::packed::{Packing, unpacked};
 use super::walk::{Step, walk};
-use super::{IngestError, LoadRequest};
-use flate2::read::MultiGzDecoder;
+use super::{IngestError, LoadRequest, Shape, columns};
 use helenus_model::cql::CqlValue;
 use helenus_model::ingest::delimited::{Cut, Dialect, Fields, cut};
 use helenus_model::ingest::{FileMark, Place};
 use helenus_model::seed::mix;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes at the beginning of a file by which it is known again.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -74,6 +75,41 @@ fn plain(path: &Path) -> Result<fs_err::File, IngestError> {
     fs_err::File::open(path).map_err(failed(path))
 }
 
+/// Whether a file is there and can be read.
+///
+/// # Errors
+/// It is not, or no regular file.
+pub fn readable(path: &Path) -> Result<(), IngestError> {
+    match is_stdin(path) {
+        true => Ok(()),
+        false => plain(path).map(|_| ()),
+    }
+}
+
+/// What the offsets of each file count up to; none where only its end says that.
+pub(super) fn extents(request: &LoadRequest) -> Option<Vec<u64>> {
+    if request
+        .encoding
+        .is_some_and(|encoding| !encoding.is_utf_8())
+    {
+        return None;
+    }
+    let parquet = matches!(request.shape, Shape::Parquet(_));
+    let extent = |path: &PathBuf| {
+        if parquet {
+            return columns(path).ok().map(|(_, rows)| rows);
+        }
+        let mut file = (!is_stdin(path)).then(|| plain(path).ok())??;
+        let bytes = file.metadata().ok()?.len();
+        let mut head = Vec::new();
+        file.by_ref().take(4).read_to_end(&mut head).ok()?;
+        let as_it_is =
+            Packing::by_first_bytes(&head).is_none() && TextEncoding::by_mark(&head).is_none();
+        as_it_is.then_some(bytes)
+    };
+    request.files.iter().map(extent).collect()
+}
+
 /// Bytes of a file with what was read ahead.
 pub(super) struct Source {
     path: String,
@@ -84,12 +120,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens a file; gzip is known by its first bytes.
-    pub(super) fn open(path: &Path) -> Result<Self, IngestError> {
+    /// Opens a file. Its compression is known by its first bytes, and UTF-16 by its mark; any other encoding is given.
+    pub(super) fn open(path: &Path, encoding: Option<TextEncoding>) -> Result<Self, IngestError> {
         let from: Box<dyn Read> = match is_stdin(path) {
             true => Box::new(io::stdin()),
             false => Box::new(plain(path)?),
         };
+        let (from, _) = unpacked(from).map_err(failed(path))?;
         let mut source = Self {
             path: path.display().to_string(),
             from,
@@ -98,19 +135,13 @@ impl Source {
             ended: false,
         };
         source.more()?;
-        if source.bytes().starts_with(&[0x1f, 0x8b]) {
+        let encoding = TextEncoding::by_mark(source.bytes()).or(encoding);
+        if let Some(encoding) = encoding.filter(|encoding| !encoding.is_utf_8()) {
             let head = io::Cursor::new(std::mem::take(&mut source.buffer));
             let rest = std::mem::replace(&mut source.from, Box::new(io::empty()));
-            source.from = Box::new(MultiGzDecoder::new(head.chain(rest)));
+            source.from = Box::new(Decoded::new(head.chain(rest), encoding));
             source.ended = false;
             source.more()?;
-        }
-        let wide = [[0xff, 0xfe], [0xfe, 0xff]];
-        if wide.iter().any(|mark| source.bytes().starts_with(mark)) {
-            return Err(IngestError::Content {
-                path: source.path,
-                why: "it is UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8".to_owned(),
-            });
         }
         Ok(source)
     }
@@ -167,8 +198,12 @@ impl Source {
 ///
 /// # Errors
 /// The file cannot be read, or has no first record.
-pub fn header(path: &Path, dialect: &Dialect) -> Result<Vec<String>, IngestError> {
-    let mut source = Source::open(path)?;
+pub fn header(
+    path: &Path,
+    dialect: &Dialect,
+    encoding: Option<TextEncoding>,
+) -> Result<Vec<String>, IngestError> {
+    let mut source = Source::open(path, encoding)?;
     let mut fields = Fields::default();
     let wrong = |why: &str| IngestError::Content {
         path: path.display().to_string(),

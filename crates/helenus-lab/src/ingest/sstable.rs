@@ -18,6 +18,7 @@ use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::reset::refill;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
+use helenus_model::ingest::journal::RunMark;
 use helenus_model::ingest::{LoadJournal, Place};
 use helenus_sstable::Options;
 use merge::{Run, merge};
@@ -69,7 +70,7 @@ pub(super) fn look(
 
 /// A batch that a thread sorts and writes.
 struct Spilling {
-    thread: JoinHandle<io::Result<(Bounds, usize)>>,
+    thread: JoinHandle<io::Result<(Bounds, RunMark)>>,
     path: PathBuf,
     /// Where the load is behind it.
     place: Place,
@@ -168,7 +169,7 @@ impl Load<'_> {
             }
             if cancel.is_set() {
                 self.spilled()?;
-                let rows = self.keeper.saved_place().rows;
+                let rows = self.request.own(self.keeper.saved_place().rows);
                 return Err(IngestError::Interrupted { rows });
             }
         }
@@ -220,7 +221,7 @@ impl Load<'_> {
         let thread = std::thread::spawn(move || {
             batch.sort();
             batch.spill(&to)?;
-            Ok((batch.bounds().clone(), batch.partitions()))
+            Ok((batch.bounds().clone(), batch.mark()))
         });
         let place = self.keeper.place();
         self.spilling = Some(Spilling {
@@ -238,11 +239,11 @@ impl Load<'_> {
         };
         let gone = |_panic| io::Error::other("the thread that sorts has panicked");
         let done = spilling.thread.join().map_err(gone).and_then(|done| done);
-        let (bounds, partitions) = done.map_err(|source| kept(&spilling.path, source))?;
+        let (bounds, mark) = done.map_err(|source| kept(&spilling.path, source))?;
         if let Some(all) = &mut self.bounds {
             all.push(bounds);
         }
-        self.keeper.journal().runs.push(partitions as u64);
+        self.keeper.journal().runs.push(mark);
         self.keeper.save_at(spilling.place)
     }
 
@@ -266,15 +267,18 @@ impl Load<'_> {
             all.push(batch.bounds().clone());
             Bounds::all(&all).values()
         });
-        let partitions = on_disk.iter().sum::<u64>() + batch.partitions() as u64;
-        let rows = self.keeper.place().rows - self.keeper.place().rejected;
+        let marks = || on_disk.iter().copied().chain([batch.mark()]);
+        let partitions = marks().map(|mark| mark.partitions).sum();
+        let least_us = marks().map(|mark| mark.least_us).min();
+        let place = self.keeper.place();
+        let rows = self.request.own(place.rows) - place.rejected;
         let now_s = i32::try_from(start_us / 1_000_000).unwrap_or(i32::MAX);
         let options = Options {
             compression: self.shape.compression,
             false_positives: self.shape.false_positives,
             index_interval: self.shape.index_interval,
             partitions,
-            least_timestamp_us: self.request.timestamp_us.unwrap_or(start_us),
+            least_timestamp_us: least_us.unwrap_or(start_us),
             now_s,
             expiry: self.shape.expiry(self.request.ttl_s, now_s),
         };
@@ -305,7 +309,7 @@ impl Load<'_> {
         });
         match built {
             Err(error) if cancel.is_set() && error.kind() == io::ErrorKind::Interrupted => {
-                let rows = self.keeper.saved_place().rows;
+                let rows = self.request.own(self.keeper.saved_place().rows);
                 Err(IngestError::Interrupted { rows })
             }
             built => Ok((built.map_err(failed)?, on_disk.len() as u64)),

@@ -1,12 +1,14 @@
 //! All rows of a load in their order, from any place of it: records cut, mapped and expanded.
 //! Refuses to stop at what is wrong: that is a step, too.
 
+use super::columnar::{Rows, Wanted};
 use super::source::{RECORD_MOST, Source};
 use super::{IngestError, LoadRequest, Shape};
 use helenus_model::cql::CqlValue;
 use helenus_model::ingest::delimited::{Cut, Fields, cut, line};
 use helenus_model::ingest::mapping::Wrong;
-use helenus_model::ingest::{Given, Place, Record, json_lines};
+use helenus_model::ingest::{Expr, Given, Mapping, Place, Record, json_lines};
+use std::borrow::Cow;
 
 /// Bytes of a rejected record that are kept.
 const KEPT_MOST: usize = 4 << 10;
@@ -19,6 +21,8 @@ pub(super) enum Step<'a> {
         values: &'a [Option<CqlValue>],
         /// Whether it is the first of its record: else only targets that vary have changed.
         first: bool,
+        /// When it is dated, in microseconds since 1970; none leaves it to its number.
+        dated: Option<i64>,
         /// Where the load is behind it; the counts of rejected rows are not its business.
         after: Place,
     },
@@ -49,6 +53,7 @@ pub(super) fn walk(
         request,
         start_us,
         values: vec![None; request.mapping.targets.len()],
+        dated: None,
         element: String::new(),
         place: from,
     };
@@ -62,24 +67,53 @@ pub(super) fn walk(
                 ..walker.place
             };
         }
-        let mut source = Source::open(path)?;
-        if !source.skip(walker.place.offset)? {
-            return Err(IngestError::Changed(format!(
-                "{} is shorter",
-                path.display()
-            )));
-        }
-        if !walker.file(&mut source, taker)? {
+        let shorter = || IngestError::Changed(format!("{} is shorter", path.display()));
+        let goes_on = if let Shape::Parquet(names) = &request.shape {
+            let mut rows = Rows::open(path, &wanted(&request.mapping, names))?;
+            if !rows.skip(walker.place.offset)? {
+                return Err(shorter());
+            }
+            walker.rows(&mut rows, taker)?
+        } else {
+            let mut source = Source::open(path, request.encoding)?;
+            if !source.skip(walker.place.offset)? {
+                return Err(shorter());
+            }
+            walker.file(&mut source, taker)?
+        };
+        if !goes_on {
             return Ok(());
         }
     }
     Ok(())
 }
 
+/// What a record is made of.
+#[derive(Clone, Copy)]
+enum Raw<'a> {
+    Bytes(&'a [u8]),
+    Fields(&'a Record<'a>),
+}
+
+/// Which columns of a Parquet file are read, and what for.
+fn wanted(mapping: &Mapping, names: &[String]) -> Vec<Wanted> {
+    let used = mapping.used();
+    let wanted = names.iter().enumerate().map(|(at, name)| {
+        let target = mapping.targets.iter().find(|t| t.expr == Expr::Field(at));
+        Wanted {
+            name: name.clone(),
+            used: used.contains(&at),
+            ty: target.map(|target| target.ty.clone()),
+        }
+    });
+    wanted.collect()
+}
+
 struct Walker<'a> {
     request: &'a LoadRequest,
     start_us: i64,
     values: Vec<Option<CqlValue>>,
+    dated: Option<i64>,
     element: String,
     place: Place,
 }
@@ -98,7 +132,8 @@ impl Walker<'_> {
                 Shape::Delimited { dialect, .. } => {
                     cut(bytes, source.is_last(), dialect, &mut fields)
                 }
-                Shape::JsonLines(_) => match (line(bytes), source.is_last()) {
+                // Parquet is not read as bytes.
+                Shape::JsonLines(_) | Shape::Parquet(_) => match (line(bytes), source.is_last()) {
                     (0, true) => Cut::End,
                     (length, last) if last || bytes[..length].ends_with(b"\n") => {
                         Cut::Record(length)
@@ -132,7 +167,7 @@ impl Walker<'_> {
                 ..begin
             };
             let goes_on = match wrong {
-                Some(why) => self.reject((end, "", why), bytes, taker)?,
+                Some(why) => self.reject((end, "", why), Raw::Bytes(bytes), taker)?,
                 None => self.record(bytes, &fields, end, taker)?,
             };
             source.pass(length);
@@ -144,6 +179,42 @@ impl Walker<'_> {
                 return Ok(false);
             }
         }
+    }
+
+    /// The rows of a Parquet file: their number in it is the offset.
+    fn rows(&mut self, rows: &mut Rows, taker: &mut Taker<'_>) -> Result<bool, IngestError> {
+        let Shape::Parquet(names) = &self.request.shape else {
+            return Ok(true);
+        };
+        while let Some(cells) = rows.next()? {
+            let begin = self.place;
+            let end = Place {
+                offset: begin.offset + 1,
+                line: begin.line + 1,
+                element: 0,
+                ..begin
+            };
+            let wrong = cells.iter().position(Result::is_err);
+            let texts = cells.iter().map(|cell| match cell {
+                Ok(value) => value.as_ref().map(CqlValue::exact_text),
+                Err(_) => None,
+            });
+            let record: Record<'_> = texts.map(|text| text.map(Cow::Owned)).collect();
+            let goes_on = match wrong.map(|at| (&names[at], &cells[at])) {
+                Some((name, Err(why))) => {
+                    self.reject((end, name, why), Raw::Fields(&record), taker)?
+                }
+                _ => self.made(&record, Raw::Fields(&record), end, taker)?,
+            };
+            self.place = Place {
+                rows: self.place.rows,
+                ..end
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn too_long(
@@ -167,15 +238,36 @@ impl Walker<'_> {
             element: 0,
             ..self.place
         };
-        self.reject((end, "", "a record of more than 16 MiB"), &shown, taker)
+        self.reject(
+            (end, "", "a record of more than 16 MiB"),
+            Raw::Bytes(&shown),
+            taker,
+        )
+    }
+
+    /// Whether the next row is of the part that is walked.
+    fn takes(&self) -> bool {
+        let part = self.request.part;
+        part.is_none_or(|part| part.takes(self.place.rows))
     }
 
     fn reject(
         &mut self,
         (after, column, why): (Place, &str, &str),
-        bytes: &[u8],
+        raw: Raw<'_>,
         taker: &mut Taker<'_>,
     ) -> Result<bool, IngestError> {
+        if !self.takes() {
+            self.place.rows += 1;
+            return Ok(true);
+        }
+        let bytes = match raw {
+            Raw::Bytes(bytes) => Cow::Borrowed(bytes),
+            Raw::Fields(record) => {
+                let fields: Vec<&str> = record.iter().map(|f| f.as_deref().unwrap_or("")).collect();
+                Cow::Owned(fields.join(",").into_bytes())
+            }
+        };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(KEPT_MOST)]);
         self.place.rows += 1;
         taker(Step::Rejected {
@@ -197,7 +289,7 @@ impl Walker<'_> {
         end: Place,
         taker: &mut Taker<'_>,
     ) -> Result<bool, IngestError> {
-        let mapping = &self.request.mapping;
+        let raw = Raw::Bytes(bytes);
         let record: Record<'_> = match &self.request.shape {
             Shape::Delimited { header, nulls, .. } => {
                 if fields.is_empty() {
@@ -209,34 +301,46 @@ impl Walker<'_> {
                 match fields.record(nulls) {
                     Err((at, why)) => {
                         let column = format!("${}", at + 1);
-                        return self.reject((end, &column, why), bytes, taker);
+                        return self.reject((end, &column, why), raw, taker);
                     }
-                    Ok(record) if record.len() != mapping.fields => {
+                    Ok(record) if record.len() != self.request.mapping.fields => {
                         let why = format!(
                             "{} fields, where {} are expected",
                             record.len(),
-                            mapping.fields
+                            self.request.mapping.fields
                         );
-                        return self.reject((end, "", &why), bytes, taker);
+                        return self.reject((end, "", &why), raw, taker);
                     }
                     Ok(record) => record,
                 }
             }
-            Shape::JsonLines(names) => {
+            Shape::JsonLines(names) | Shape::Parquet(names) => {
                 let Ok(text) = std::str::from_utf8(bytes) else {
-                    return self.reject((end, "", "not UTF-8"), bytes, taker);
+                    return self.reject((end, "", "not UTF-8"), raw, taker);
                 };
                 if text.trim().is_empty() {
                     return Ok(true);
                 }
                 match json_lines::record(text.trim_end(), names) {
-                    Err(why) => return self.reject((end, "", &why), bytes, taker),
+                    Err(why) => return self.reject((end, "", &why), raw, taker),
                     Ok(record) => record,
                 }
             }
         };
+        self.made(&record, raw, end, taker)
+    }
+
+    /// The rows of a record; whether more are wanted.
+    fn made(
+        &mut self,
+        record: &Record<'_>,
+        raw: Raw<'_>,
+        end: Place,
+        taker: &mut Taker<'_>,
+    ) -> Result<bool, IngestError> {
+        let mapping = &self.request.mapping;
         let given = Given {
-            fields: &record,
+            fields: record,
             element: None,
             row: self.place.rows,
             start_us: self.start_us,
@@ -244,16 +348,23 @@ impl Walker<'_> {
         let expansion = match mapping.expand.as_ref().map(|expand| expand.open(&given)) {
             None => None,
             Some(Ok(expansion)) => Some(expansion),
-            Some(Err(why)) => return self.reject((end, "", &why), bytes, taker),
+            Some(Err(why)) => return self.reject((end, "", &why), raw, taker),
         };
         let count = expansion.as_ref().map_or(1, |expansion| expansion.count);
         let begin = self.place;
+        let mut first = true;
         for place in begin.element..count {
-            let first = place == begin.element;
+            let takes = self.takes();
+            let begins = place == begin.element;
+            // What is wrong with the first element may be wrong with all, whoever takes it.
+            if !takes && !(begins && expansion.is_some()) {
+                self.place.rows += 1;
+                continue;
+            }
             if let Some(expansion) = &expansion {
                 expansion.element(place, &mut self.element);
             }
-            let made = self.values(&record, expansion.is_some(), first);
+            let made = self.values(record, expansion.is_some(), begins);
             let after = match place + 1 == count {
                 true => end,
                 false => Place {
@@ -263,26 +374,25 @@ impl Walker<'_> {
             };
             let goes_on = match made {
                 Err(wrong) => {
-                    let goes_on = self.reject((after, &wrong.column, &wrong.why), bytes, taker)?;
+                    let goes_on = self.reject((after, &wrong.column, &wrong.why), raw, taker)?;
                     // What does not vary is wrong in all of its rows: once is enough.
-                    let varies = |t: &helenus_model::ingest::Target| {
-                        t.name == wrong.column && t.expr.varies()
-                    };
-                    if !mapping.targets.iter().any(varies) {
+                    if !mapping.varies(&wrong) {
                         return Ok(goes_on);
                     }
                     goes_on
                 }
                 Ok(()) => {
                     self.place.rows += 1;
-                    taker(Step::Row {
-                        values: &self.values,
-                        first,
-                        after: Place {
-                            rows: self.place.rows,
-                            ..after
-                        },
-                    })?
+                    !takes
+                        || taker(Step::Row {
+                            values: &self.values,
+                            first: std::mem::take(&mut first),
+                            dated: self.dated,
+                            after: Place {
+                                rows: self.place.rows,
+                                ..after
+                            },
+                        })?
                 }
             };
             if !goes_on {
@@ -320,6 +430,9 @@ impl Walker<'_> {
             if first || target.expr.varies() {
                 self.values[at] = mapping.value(at, &given)?;
             }
+        }
+        if first || mapping.timestamp.as_ref().is_some_and(Expr::varies) {
+            self.dated = mapping.dated(&given)?;
         }
         Ok(())
     }

@@ -94,6 +94,11 @@ impl Expand {
         })
     }
 
+    /// The bounds, as expressions of fields.
+    pub fn arguments(&self) -> &[Expr] {
+        &self.arguments
+    }
+
     /// The elements that a record stands for.
     ///
     /// # Errors

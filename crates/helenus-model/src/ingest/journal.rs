@@ -27,7 +27,7 @@ pub struct FileMark {
 pub struct Place {
     /// Which of the files, from 0.
     pub file: usize,
-    /// Bytes of it that are done, after decompression.
+    /// Bytes of it that are done, as UTF-8 behind compression and encoding; rows of a Parquet file.
     pub offset: u64,
     /// Lines of it that are done.
     pub line: u64,
@@ -65,9 +65,18 @@ pub struct LoadJournal {
     /// Whether its rows are in runs, and in no table before all are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_sstables: bool,
-    /// Partitions of each of its runs on disk.
+    /// Its runs on disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub runs: Vec<u64>,
+    pub runs: Vec<RunMark>,
+}
+
+/// A sorted run of a load by SSTables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunMark {
+    /// Its partitions.
+    pub partitions: u64,
+    /// Its least timestamp, in microseconds since 1970.
+    pub least_us: i64,
 }
 
 impl LoadJournal {

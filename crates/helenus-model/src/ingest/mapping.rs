@@ -18,6 +18,8 @@ pub struct Wishes {
     pub maps: Vec<(String, String)>,
     /// The expansion.
     pub expand: Option<String>,
+    /// When each row is dated, as an expression; none leaves it to the row's number.
+    pub timestamp: Option<String>,
     /// Fields that are passed over.
     pub skipped: Vec<String>,
     /// How numbers are written.
@@ -52,6 +54,8 @@ pub struct Mapping {
     pub fields: usize,
     /// What records are expanded to.
     pub expand: Option<Expand>,
+    /// When each row is dated; none leaves it to the row's number.
+    pub timestamp: Option<Expr>,
     habits: Habits,
 }
 
@@ -167,6 +171,16 @@ impl Mapping {
             uses(&expr, &mut used);
             exprs[place] = Some(expr);
         }
+        let timestamp = wishes.timestamp.as_deref();
+        let timestamp = timestamp.map(|text| Expr::parse(text, words, &CqlType::Bigint));
+        let timestamp = timestamp.transpose();
+        let timestamp = timestamp.map_err(|why| wrong(TIMESTAMP, why))?;
+        if let Some(Expr::Constant(text)) = &timestamp {
+            micros(text).map_err(|why| wrong(TIMESTAMP, why))?;
+        }
+        if let Some(expr) = &timestamp {
+            uses(expr, &mut used);
+        }
         if let Some(expand) = &expand {
             if let Some(place) = table.place(&expand.name) {
                 exprs[place].get_or_insert(Expr::Element);
@@ -234,8 +248,50 @@ impl Mapping {
             targets,
             fields: wishes.fields.len(),
             expand,
+            timestamp,
             habits: wishes.habits,
         })
+    }
+
+    /// The places of the fields that anything is made of.
+    pub fn used(&self) -> Vec<usize> {
+        let mut used = Vec::new();
+        self.targets.iter().for_each(|t| uses(&t.expr, &mut used));
+        if let Some(expand) = &self.expand {
+            let arguments = expand.arguments().iter();
+            arguments.for_each(|argument| uses(argument, &mut used));
+        }
+        if let Some(expr) = &self.timestamp {
+            uses(expr, &mut used);
+        }
+        used
+    }
+
+    /// Whether what is wrong differs between the rows that one record is expanded to.
+    pub fn varies(&self, wrong: &Wrong) -> bool {
+        let targets = self.targets.iter().filter(|t| t.name == wrong.column);
+        let timestamp = self.timestamp.iter().filter(|_| wrong.column == TIMESTAMP);
+        targets.map(|t| &t.expr).chain(timestamp).any(Expr::varies)
+    }
+
+    /// When a row is dated, in microseconds since 1970; none leaves it to the row's number.
+    ///
+    /// # Errors
+    /// What is no point in time, and null.
+    pub fn dated(&self, given: &Given<'_>) -> Result<Option<i64>, Wrong> {
+        let Some(expr) = &self.timestamp else {
+            return Ok(None);
+        };
+        let wrong = |why: String| Wrong {
+            column: TIMESTAMP.to_owned(),
+            why,
+        };
+        let text = expr.text(given).map_err(wrong)?;
+        let text = text.filter(|text| !text.trim().is_empty());
+        match text {
+            Some(text) => micros(&text).map(Some).map_err(wrong),
+            None => Err(wrong("a row without a timestamp".to_owned())),
+        }
     }
 
     /// The `INSERT` of a row: a marker for each target, then one for the timestamp.
@@ -284,6 +340,24 @@ impl Mapping {
             }
             value => Ok(value),
         }
+    }
+}
+
+/// What stands for the column of a date.
+const TIMESTAMP: &str = "--timestamp";
+
+/// Microseconds since 1970, of a whole number of them or of a point in time as columns of type timestamp have it.
+fn micros(text: &str) -> Result<i64, String> {
+    if let Ok(micros) = text.trim().parse() {
+        return Ok(micros);
+    }
+    match CqlValue::read(&CqlType::Timestamp, text, Habits::default()) {
+        Ok(CqlValue::Timestamp(millis)) => {
+            let micros = millis.checked_mul(1_000);
+            micros.ok_or_else(|| format!("{text:?} is too far away"))
+        }
+        Ok(_) => Err(format!("{text:?} is no timestamp")),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -4,6 +4,7 @@
 use super::LevelArg;
 use super::count::{ReadFlags, ReadPlace};
 use clap::{Args, ValueEnum};
+use helenus_model::ingest::Part;
 use helenus_model::units::{Bytes, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,14 @@ use std::time::Duration;
   helenus load IP2LOCATION-LITE-DB11.CSV --into ip2location.hosts --file-format ip2location-db11 \\
       --expand 'ip: ipv4_range(ip_from, ip_to)' --map country=country_code --map region=region_name --map city=city_name
                                          one row for each address of each range
+  helenus load orders.parquet --into shop.orders --skip note
+                                         columns by name, values by the types of the table
+  helenus load 'exports/*.csv.zst' --into shop.orders --encoding windows-1252 --delimiter ';' --decimal-comma
+                                         all files of a pattern, in the order of their names
+  helenus load orders.csv --into shop.orders --timestamp changed_at --skip note
+                                         each row is dated by a field
+  helenus load orders.csv --into shop.orders --part 2/4
+                                         one of four loaders of the same file
   psql -c 'COPY orders TO STDOUT' | helenus load - --into shop.orders --file-format tsv --columns id,customer,total
 
 Interrupted or killed, the same command resumes the load. Rows are dated by their number in the file, so
@@ -26,7 +35,7 @@ column and reason.
 
 Exit codes: 0 all is written, 1 rows were rejected or the table differs from the file, 130 interrupted.")]
 pub(crate) struct LoadFiles {
-    /// Files or folders of them, plain or gzip; - reads standard input
+    /// Files, folders or patterns ('data/*.csv'), plain or compressed (gzip, zstd, lz4); - reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// The table that the rows go into
@@ -35,9 +44,12 @@ pub(crate) struct LoadFiles {
     /// One of your clusters, by name [default: HELENUS_CLUSTER, or the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// How the files are written: csv, tsv (as PostgreSQL's COPY writes text), jsonl, ip2location-db1 to -db11 [default: by the first file's name, else csv]
+    /// How the files are written: csv, tsv (as PostgreSQL's COPY writes text), jsonl, parquet, ip2location-db1 to -db11 [default: by the first file's name, else csv]
     #[arg(long, value_name = "NAME")]
     pub(crate) file_format: Option<String>,
+    /// How their text is encoded: latin-1, windows-1252, utf-16, shift_jis and others [default: UTF-8, or UTF-16 by its mark]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
     /// Names of the fields, in order, of files without a header
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) columns: Vec<String>,
@@ -65,9 +77,12 @@ pub(crate) struct LoadFiles {
     /// How long rows live, such as 7d [default: the table's]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) ttl: Option<Duration>,
-    /// When all rows are dated, in microseconds since 1970 [default: the start of the load, and the row's number]
-    #[arg(long, value_name = "MICROSECONDS", allow_hyphen_values = true)]
-    pub(crate) timestamp: Option<i64>,
+    /// When rows are dated: a field, or any expression of --map; whole numbers are microseconds since 1970 [default: the start of the load, and the row's number]
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    pub(crate) timestamp: Option<String>,
+    /// Load every Nth run of 4,096 rows only, the others by other loaders of the same files, such as 2/4
+    #[arg(long, value_name = "I/N")]
+    pub(crate) part: Option<Part>,
     /// How rows get into the table: through the nodes, or sorted into SSTables that the nodes import
     #[arg(long, value_enum, default_value_t = ViaArg::Auto)]
     pub(crate) via: ViaArg,
@@ -122,8 +137,11 @@ pub(crate) enum VerifyArg {
 #[command(after_help = "Examples:
   helenus unload shop.orders -o orders.csv
                                          every row, with a header
-  helenus unload shop.orders | gzip > orders.csv.gz
+  helenus unload shop.orders -o orders.csv.zst
+                                         compressed by the file's name: .gz, .zst or .lz4
+  helenus unload shop.orders --file-format tsv | psql -c 'COPY orders FROM STDIN'
   helenus unload shop.orders --columns id,total -o totals.jsonl
+  helenus unload shop.orders -o orders.parquet
   helenus unload shop.orders --hosts 10.0.0.1 --in-flight 1 --rate 20k -o orders.csv
 
 Rows come in no order. Values are written exactly, so that `helenus load` makes the same rows of them; when a
@@ -134,13 +152,13 @@ pub(crate) struct Unload {
     /// The table
     #[arg(value_name = "KEYSPACE.TABLE")]
     pub(crate) table: String,
-    /// The file; it is there when it is whole [default: standard output]
+    /// The file, compressed where it ends in .gz, .zst or .lz4; it is there when it is whole [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace a file that is there
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// How it is written: csv, tsv (as PostgreSQL's COPY reads text), jsonl [default: by the file's name, else csv]
+    /// How it is written: csv, tsv (as PostgreSQL's COPY reads text), jsonl, parquet [default: by the file's name, else csv]
     #[arg(long, value_name = "NAME")]
     pub(crate) file_format: Option<String>,
     /// Which columns, in which order [default: all]

@@ -1,6 +1,8 @@
 //! `helenus load`: flags into a load, the load live, what was written and what was not.
 //! Refuses clusters that are not this user's.
 
+mod files;
+
 use crate::cli::ingest::{LoadFiles, VerifyArg, ViaArg};
 use crate::commands::bench;
 use crate::commands::disturb;
@@ -12,7 +14,8 @@ use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
 use helenus_cql::Consistency;
 use helenus_lab::ingest::{
-    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, Way, header, preview,
+    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, TextEncoding, Way, header,
+    preview,
 };
 use helenus_model::cql::CqlValue;
 use helenus_model::cql::read::Habits;
@@ -24,11 +27,11 @@ use helenus_model::nearest::nearest;
 use helenus_model::seed::Seed;
 use helenus_model::units::{Bytes, human_duration, thousands, whole};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How files may be written, beside the layouts.
-pub(crate) const FORMATS: [&str; 3] = ["csv", "tsv", "jsonl"];
+pub(crate) const FORMATS: [&str; 4] = ["csv", "tsv", "jsonl", "parquet"];
 
 /// Rows that --dry-run shows.
 const SHOWN: usize = 5;
@@ -44,7 +47,8 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
         let text = "--into and --cluster name different clusters";
         return Err(CommandError::new(code::USAGE, text).hint("leave one of them out".to_owned()));
     }
-    let files = files(&flags.files)?;
+    let files = files::files(&flags.files)?;
+    let encoding = files::encoding(flags.encoding.as_deref())?;
     let named = || {
         let name = context.env.var("HELENUS_CLUSTER")?;
         name.to_str().map(str::to_owned)
@@ -55,7 +59,7 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
     let name = state.plan.name.clone();
     let place = ScanPlace::ours(&state)?;
     let table = look(&place, table)?;
-    let mut request = request(flags, files, (&name, &table), context)?;
+    let mut request = request(flags, (files, encoding), (&name, &table), context)?;
     (request.via, request.via_reason) = match flags.via {
         ViaArg::Cql => (Way::Cql, String::new()),
         ViaArg::Sstable => (Way::Sstable, String::new()),
@@ -80,6 +84,8 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
     })
 }
 
+pub(crate) use files::by_name;
+
 fn usage(text: String, hint: &str) -> CommandError {
     CommandError::new(code::USAGE, text).hint(hint.to_owned())
 }
@@ -100,33 +106,6 @@ fn failure(error: IngestError) -> CommandError {
     CommandError::of(code, &error).hint(hint)
 }
 
-/// The files, those of folders by name.
-fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
-    let mut all = Vec::new();
-    for path in given {
-        if !path.is_dir() {
-            all.push(path.clone());
-            continue;
-        }
-        let unread = |error: std::io::Error| CommandError::of(code::USAGE, &error);
-        let mut inside = Vec::new();
-        for entry in fs_err::read_dir(path).map_err(unread)? {
-            let entry = entry.map_err(unread)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.path().is_file() && !name.starts_with('.') && !name.ends_with(".rejected") {
-                inside.push(entry.path());
-            }
-        }
-        inside.sort();
-        if inside.is_empty() {
-            let text = format!("{} has no files", path.display());
-            return Err(usage(text, "name files, or a folder that holds some"));
-        }
-        all.append(&mut inside);
-    }
-    Ok(all)
-}
-
 /// A format that is not there, with the nearest one.
 pub(crate) fn no_format<'a>(
     asked: &str,
@@ -137,20 +116,9 @@ pub(crate) fn no_format<'a>(
     usage(format!("there is no file format {asked:?}{near}"), all)
 }
 
-/// The format by a file's name.
-pub(crate) fn by_name(path: &Path) -> &'static str {
-    let name = path.to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    match name.rsplit('.').next() {
-        Some("tsv" | "tab") => "tsv",
-        Some("jsonl" | "ndjson" | "json") => "jsonl",
-        _ => "csv",
-    }
-}
-
 fn request(
     flags: &LoadFiles,
-    files: Vec<PathBuf>,
+    (files, encoding): (Vec<PathBuf>, Option<TextEncoding>),
     (cluster, table): (&str, &ScanTable),
     context: &Context,
 ) -> Result<LoadRequest, CommandError> {
@@ -165,7 +133,7 @@ fn request(
         return Err(no_format(
             format,
             all,
-            "csv, tsv, jsonl, and ip2location-db1 to ip2location-db11",
+            "csv, tsv, jsonl, parquet, and ip2location-db1 to ip2location-db11",
         ));
     }
     let mut dialect = match format {
@@ -186,6 +154,7 @@ fn request(
     let fields: Vec<String> = match (&flags.columns[..], from_layout, format) {
         ([], Some(columns), _) => columns,
         ([], None, "jsonl") => all_columns(),
+        (_, _, "parquet") => files::parquet(&files, flags)?,
         ([], None, _) if files[0].as_os_str() == "-" => {
             let text = "standard input is read once: its header cannot be looked at before";
             return Err(usage(
@@ -193,7 +162,7 @@ fn request(
                 "name its fields with --columns (and --header if it has one)",
             ));
         }
-        ([], None, _) => header(&files[0], &dialect).map_err(failure)?,
+        ([], None, _) => header(&files[0], &dialect, encoding).map_err(failure)?,
         (given, ..) => given.to_vec(),
     };
     let wishes = Wishes {
@@ -201,6 +170,7 @@ fn request(
         lenient: layout.is_some() || format == "jsonl",
         maps: flags.map.clone(),
         expand: flags.expand.clone(),
+        timestamp: flags.timestamp.clone(),
         skipped: flags.skip.clone(),
         habits: Habits {
             decimal_comma: flags.decimal_comma,
@@ -215,6 +185,7 @@ fn request(
     };
     let shape = match format {
         "jsonl" => Shape::JsonLines(fields),
+        "parquet" => Shape::Parquet(fields),
         _ => Shape::Delimited {
             dialect,
             header: match (flags.header, named) {
@@ -231,6 +202,9 @@ fn request(
             false => files[0].clone().into_os_string(),
         };
         let mut name = first;
+        if let Some(part) = flags.part {
+            name.push(format!(".{}-of-{}", part.number, part.of));
+        }
         name.push(".rejected");
         name.into()
     });
@@ -252,13 +226,19 @@ fn request(
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
+    let loads = context.clusters.folder(cluster).join("loads");
     Ok(LoadRequest {
         files,
         shape,
+        encoding,
         has_lists: has_lists(&mapping, context, cluster, table)?,
         mapping,
         ttl_s: ttl,
-        timestamp_us: flags.timestamp,
+        part: flags.part,
+        parts: loads.join(format!(
+            "{id:016x}-of-{}.parts",
+            flags.part.map_or(1, |part| part.of)
+        )),
         via: Way::Cql,
         via_reason: String::new(),
         memory_bytes: usize::try_from(flags.memory.0).unwrap_or(usize::MAX),
@@ -267,11 +247,10 @@ fn request(
         batch_bytes: flags.batch_bytes as usize,
         max_rejected: flags.max_rejected,
         rejected,
-        journal: context
-            .clusters
-            .folder(cluster)
-            .join("loads")
-            .join(format!("{id:016x}.json")),
+        journal: loads.join(match flags.part {
+            Some(part) => format!("{id:016x}-{}-of-{}.json", part.number, part.of),
+            None => format!("{id:016x}.json"),
+        }),
         restart: flags.restart,
         verify: flags.verify == VerifyArg::Full,
         now_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),

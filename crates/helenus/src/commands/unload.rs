@@ -8,10 +8,12 @@ use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing, standing};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
+use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::scan::unload::{Unloaded, unload};
-use helenus_cluster::scan::{ScanError, ScanEvent, ScanTable, look};
+use helenus_cluster::scan::unload::{Gathering, Unloaded, types, unload};
+use helenus_cluster::scan::{Gentleness, ScanError, ScanEvent, ScanPlace, ScanTable, look};
+use helenus_lab::ingest::{Packer, Packing, ParquetWriter, RowShape};
 use helenus_model::ingest::Writing;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::nearest::nearest;
@@ -32,39 +34,53 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
         (None, None) => "csv",
     };
     if !FORMATS.contains(&format) {
-        return Err(no_format(format, FORMATS.into_iter(), "csv, tsv and jsonl"));
+        return Err(no_format(
+            format,
+            FORMATS.into_iter(),
+            "csv, tsv, jsonl and parquet",
+        ));
     }
     let output = PathBuf::from("/dev/stdout");
     let target = Target::of(flags.out.as_ref().unwrap_or(&output), flags.force)?;
     let place = place(&flags.place, context)?;
     let table = look(&place, &flags.table)?;
     let columns = columns(flags, &table)?;
-    let null = |word: &str| flags.null.clone().unwrap_or_else(|| word.to_owned());
-    let writing = match format {
-        "jsonl" => Writing::JsonLines(columns.clone()),
-        "tsv" => Writing::Delimited(Dialect::TSV, null("\\N")),
-        _ => Writing::Delimited(Dialect::CSV, null("")),
-    };
+    let packing = flags
+        .out
+        .as_deref()
+        .and_then(|file| Packing::by_name(file).0);
+    if format == "parquet" {
+        if target.part.is_none() || packing.is_some() {
+            let text = "Parquet is written to a regular file, and compressed inside already";
+            return Err(CommandError::new(code::USAGE, text)
+                .hint("name it with -o, without .gz, .zst or .lz4 at its end".to_owned()));
+        }
+    }
     let progress = ui.progress(&format!("unloading {}", table.name()));
-    let mut out = BufWriter::new(target.open()?);
-    let unloaded = unload(
-        &place,
-        &table,
-        (&columns, &writing),
-        gentleness(&flags.read),
-        &mut out,
-        &context.cancel,
-        &mut |event| {
-            if let ScanEvent::Progress(at) = event {
-                tell(&progress, &at);
-            }
-        },
-    );
-    let unloaded = unloaded.and_then(|unloaded| {
-        let flushed = out.flush();
-        flushed.map_err(|source| ClusterError::from(ScanError::Unwritten { source }))?;
-        Ok(unloaded)
-    });
+    let task = Task {
+        place: &place,
+        table: &table,
+        columns: &columns,
+        gentleness: gentleness(&flags.read),
+        cancel: &context.cancel,
+    };
+    let mut events = |event: ScanEvent| {
+        if let ScanEvent::Progress(at) = event {
+            tell(&progress, &at);
+        }
+    };
+    let unloaded = match format {
+        "parquet" => task.parquet(target.open()?, &mut events),
+        _ => {
+            let null = |word: &str| flags.null.clone().unwrap_or_else(|| word.to_owned());
+            let writing = match format {
+                "jsonl" => Writing::JsonLines(columns.clone()),
+                "tsv" => Writing::Delimited(Dialect::TSV, null("\\N")),
+                _ => Writing::Delimited(Dialect::CSV, null("")),
+            };
+            task.text(target.open()?, packing, &writing, &mut events)
+        }
+    };
     drop(progress);
     let unloaded = match unloaded {
         Ok(unloaded) => unloaded,
@@ -80,9 +96,10 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
         let text = "interrupted: the table was not unloaded";
         return Err(CommandError::new(code::INTERRUPTED, text));
     };
-    target.keep()?;
+    let bytes = target.keep()?.unwrap_or(unloaded.bytes);
     let unloaded = Unloaded {
         file: flags.out.clone(),
+        bytes,
         ..unloaded
     };
     match &flags.out {
@@ -90,6 +107,65 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
         None => ui.note(&unloaded.answer()),
     }
     Ok(0)
+}
+
+/// What is unloaded.
+struct Task<'a> {
+    place: &'a ScanPlace,
+    table: &'a ScanTable,
+    columns: &'a [String],
+    gentleness: Gentleness,
+    cancel: &'a Cancel,
+}
+
+/// Its end, or none where it was interrupted.
+type Ended = Result<Option<Unloaded>, ClusterError>;
+
+fn unwritten(source: std::io::Error) -> ClusterError {
+    ScanError::Unwritten { source }.into()
+}
+
+impl Task<'_> {
+    fn run<G: Gathering>(
+        &self,
+        gathering: &G,
+        sink: &mut (dyn FnMut(G::Rows) -> std::io::Result<()> + Send),
+        events: &mut dyn FnMut(ScanEvent),
+    ) -> Ended {
+        let what = (self.columns, gathering);
+        let (gentle, cancel) = (self.gentleness, self.cancel);
+        unload(self.place, self.table, what, gentle, sink, cancel, events)
+    }
+
+    fn text(
+        &self,
+        to: fs::File,
+        packing: Option<Packing>,
+        writing: &Writing,
+        events: &mut dyn FnMut(ScanEvent),
+    ) -> Ended {
+        let mut out = Packer::new(BufWriter::new(to), packing).map_err(unwritten)?;
+        let mut head = Vec::new();
+        writing.put_header(self.columns, &mut head);
+        out.write_all(&head).map_err(unwritten)?;
+        let mut bytes = head.len() as u64;
+        let mut sink = |rows: Vec<u8>| {
+            bytes += rows.len() as u64;
+            out.write_all(&rows)
+        };
+        let unloaded = self.run(writing, &mut sink, events)?;
+        out.finish().map_err(unwritten)?;
+        Ok(unloaded.map(|unloaded| Unloaded { bytes, ..unloaded }))
+    }
+
+    fn parquet(&self, to: fs::File, events: &mut dyn FnMut(ScanEvent)) -> Ended {
+        let types = types(self.place, self.table, self.columns)?;
+        let shape = RowShape::new(&types).map_err(unwritten)?;
+        let mut writer = ParquetWriter::new(&shape, to).map_err(unwritten)?;
+        let unloaded = self.run(&shape, &mut |rows| writer.add(rows), events)?;
+        writer.finish().map_err(unwritten)?;
+        Ok(unloaded)
+    }
 }
 
 fn nobody_reads(error: &ClusterError) -> bool {
@@ -146,13 +222,15 @@ impl<'a> Target<'a> {
         outfile::open(self.part.as_deref().unwrap_or(self.path))
     }
 
-    /// It is whole.
-    fn keep(&self) -> Result<(), CommandError> {
-        match &self.part {
-            None => Ok(()),
-            Some(part) => fs::rename(part, self.path)
-                .map_err(|error| CommandError::of(code::ENVIRONMENT, &error)),
-        }
+    /// It is whole; the bytes of the file, where it is one.
+    fn keep(&self) -> Result<Option<u64>, CommandError> {
+        let Some(part) = &self.part else {
+            return Ok(None);
+        };
+        let bytes = fs::metadata(part).map(|about| about.len());
+        let kept = bytes.and_then(|bytes| fs::rename(part, self.path).map(|()| bytes));
+        kept.map(Some)
+            .map_err(|error| CommandError::of(code::ENVIRONMENT, &error))
     }
 
     fn discard(&self) {

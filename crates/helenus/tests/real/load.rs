@@ -46,7 +46,14 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     assert_eq!(loaded["rows_written"], 3);
 
     // Out again, and in again: equal in every form.
-    for name in ["every.out.csv", "every.out.tsv", "every.out.jsonl"] {
+    let forms = [
+        "every.out.csv",
+        "every.out.tsv.zst",
+        "every.out.jsonl.lz4",
+        "every.out.jsonl.gz",
+        "every.out.parquet",
+    ];
+    for name in forms {
         let out = folder.path().join(name).display().to_string();
         let unload = ["unload", "s.every", "--cluster", "c", "-o", &out];
         let unloaded = home.helenus(&[&unload[..], &json[..]].concat());
@@ -68,6 +75,49 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     let again = again.ok().json();
     assert_eq!(again["proof"], loaded["proof"], "{again}");
     written_as_by_cassandra(&home, &file);
+    // Dates by a field, text in UTF-16: of two rows with one key the later date counts, not the later row.
+    home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
+    let dated =
+        "\u{feff}country;n;city;at\nÄ;1;new;2026-01-31T12:00:00Z\nÄ;1;old;1700000000000000\n";
+    let units = dated.encode_utf16().flat_map(u16::to_le_bytes);
+    let dated = file("dated.csv", &units.collect::<Vec<u8>>());
+    let words = ["--delimiter", ";", "--timestamp", "at", "--skip", "at"];
+    let said = load(&[&[dated.as_str(), "--into", "c:s.big"][..], &words].concat());
+    let loaded = said.ok().json();
+    assert_eq!(loaded["rows_written"], 2, "{loaded}");
+    let shown = home.helenus(&[
+        "cqlsh",
+        "c",
+        "-e",
+        "SELECT city, writetime(city) FROM s.big",
+    ]);
+    let shown = shown.ok().stdout.clone();
+    assert!(
+        shown.contains("new") && shown.contains("1769860800000000"),
+        "{shown}"
+    );
+
+    // In parts: the last one proves the whole.
+    home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
+    let rows = (0..10_000).map(|n| format!("C{},{n},town\n", n % 7));
+    let text = format!("country,n,city\n{}", rows.collect::<String>());
+    let shared = file("shared.csv", text.as_bytes());
+    for (part, rows) in [("2/2", 4_096), ("1/2", 5_904)] {
+        let words = [shared.as_str(), "--into", "c:s.big", "--part", part];
+        let loaded = load(&words).ok().json();
+        assert_eq!(loaded["rows_written"], rows, "{loaded}");
+        assert_eq!(loaded["proof"].is_null(), part == "2/2", "{loaded}");
+        assert!(
+            part == "2/2" || loaded["proof"]["equal"] == true,
+            "{loaded}"
+        );
+    }
+    let gone = home.helenus(&["load", "nofile.csv", "--into", "nocluster:s.big"]);
+    assert_eq!(gone.code, 2, "{gone}");
+    assert!(
+        gone.stderr.contains("there is no file nofile.csv"),
+        "{gone}"
+    );
 
     // Ranges: one row for each address.
     let ranges = file("ip.csv", b"\"16777216\",\"16777471\",\"AU\",\"Australia\"\n\"16777472\",\"16777475\",\"CN\",\"China\"\n");

@@ -5,6 +5,7 @@ use super::shape::Shape;
 use fs_err::File;
 use helenus_cql::codec::vint::write_unsigned;
 use helenus_model::ingest::Mapping;
+use helenus_model::ingest::journal::RunMark;
 use helenus_model::ring::{composite_key, murmur3_token};
 use helenus_sstable::{Clustering, NotComparable, comparable};
 use std::collections::HashMap;
@@ -78,6 +79,7 @@ pub(super) struct Batch {
     /// Records: the length of what is sorted by, that, then the rest; see [`Record`].
     records: Vec<u8>,
     bounds: Bounds,
+    least_us: Option<i64>,
     order: Vec<u8>,
     clustering: Vec<u8>,
     body: Vec<u8>,
@@ -95,8 +97,12 @@ impl Batch {
         self.entries.len()
     }
 
-    pub(super) fn partitions(&self) -> usize {
-        self.keys.len()
+    /// What the journal keeps of it.
+    pub(super) fn mark(&self) -> RunMark {
+        RunMark {
+            partitions: self.keys.len() as u64,
+            least_us: self.least_us.unwrap_or(i64::MAX),
+        }
     }
 
     pub(super) fn bounds(&self) -> &Bounds {
@@ -130,6 +136,10 @@ impl Batch {
         cells: &[Option<&[u8]>],
         timestamp_us: i64,
     ) -> Result<(), NotComparable> {
+        self.least_us = Some(
+            self.least_us
+                .map_or(timestamp_us, |us| us.min(timestamp_us)),
+        );
         if shape.statics.iter().any(|at| cells[*at].is_some()) {
             self.order.clear();
             self.order.push(STATIC);
