@@ -54,7 +54,7 @@ impl TextEncoding {
         };
         let found = Encoding::for_label_no_replacement(known.as_bytes());
         found.map(Self).ok_or_else(|| {
-            let near = nearest(&known, NAMES.into_iter());
+            let near = nearest(&known, NAMES);
             let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             format!("there is no encoding {name:?}{near}")
         })

@@ -357,7 +357,8 @@ impl Walker<'_> {
             let takes = self.takes();
             let begins = place == begin.element;
             // What is wrong with the first element may be wrong with all, whoever takes it.
-            if !takes && !(begins && expansion.is_some()) {
+            let asked = takes || begins && expansion.is_some();
+            if !asked {
                 self.place.rows += 1;
                 continue;
             }

@@ -49,12 +49,10 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
         .out
         .as_deref()
         .and_then(|file| Packing::by_name(file).0);
-    if format == "parquet" {
-        if target.part.is_none() || packing.is_some() {
-            let text = "Parquet is written to a regular file, and compressed inside already";
-            return Err(CommandError::new(code::USAGE, text)
-                .hint("name it with -o, without .gz, .zst or .lz4 at its end".to_owned()));
-        }
+    if format == "parquet" && (target.part.is_none() || packing.is_some()) {
+        let text = "Parquet is written to a regular file, and compressed inside already";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("name it with -o, without .gz, .zst or .lz4 at its end".to_owned()));
     }
     let progress = ui.progress(&format!("unloading {}", table.name()));
     let task = Task {

@@ -14,6 +14,18 @@ use helenus_model::cql::{CqlType, CqlValue};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
+/// Columns with their types.
+type Types = Vec<(String, CqlType)>;
+
+type Row = Vec<Option<CqlValue>>;
+
+/// Values of a row group with their definition and repetition levels.
+type Group<'a, T> = (
+    &'a [<T as ::parquet::data_type::DataType>::T],
+    &'a [i16],
+    &'a [i16],
+);
+
 fn list(of: CqlType) -> CqlType {
     CqlType::List(Box::new(of))
 }
@@ -111,7 +123,7 @@ fn same(a: &[Vec<Option<CqlValue>>], b: &[Vec<Option<CqlValue>>]) {
 }
 
 /// Rows whose columns run through their values at different speeds, with nulls.
-fn rows(count: usize) -> (Vec<(String, CqlType)>, Vec<Vec<Option<CqlValue>>>) {
+fn rows(count: usize) -> (Types, Vec<Row>) {
     let every = every();
     let types: Vec<(String, CqlType)> = every
         .iter()
@@ -166,7 +178,7 @@ fn foreign<T: ::parquet::data_type::DataType>(
     path: &Path,
     schema: &str,
     properties: WriterProperties,
-    groups: &[(&[T::T], &[i16], &[i16])],
+    groups: &[Group<'_, T>],
 ) {
     let schema = Arc::new(parse_message_type(schema).expect(schema));
     let file = fs_err::File::create(path).expect("a file");
@@ -502,7 +514,7 @@ fn count(path: &Path, types: &[(String, CqlType)]) -> Result<usize, IngestError>
 }
 
 /// A file with all types.
-fn whole(count: usize) -> (Vec<(String, CqlType)>, Vec<u8>) {
+fn whole(count: usize) -> (Types, Vec<u8>) {
     let (types, rows) = rows(count);
     let shape = RowShape::new(&types).expect("a shape");
     let mut whole = Vec::new();
@@ -514,7 +526,7 @@ fn whole(count: usize) -> (Vec<(String, CqlType)>, Vec<u8>) {
     (types, whole)
 }
 
-static WHOLE: LazyLock<(Vec<(String, CqlType)>, Vec<u8>)> = LazyLock::new(|| whole(40));
+static WHOLE: LazyLock<(Types, Vec<u8>)> = LazyLock::new(|| whole(40));
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
