@@ -12,6 +12,7 @@ mod fifteen;
 pub(crate) mod figures;
 mod host;
 mod idle;
+mod ingest;
 mod journal;
 mod kube;
 mod levels;
@@ -46,7 +47,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 26] = [
+const CAMPAIGNS: [Campaign; 27] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -73,6 +74,7 @@ const CAMPAIGNS: [Campaign; 26] = [
     slo::SLO,
     agents::CAMPAIGN,
     tail::TAIL,
+    ingest::INGEST,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.
@@ -96,6 +98,8 @@ struct Wish<'a> {
     campaign: &'a Campaign,
     repeats: usize,
     fresh: bool,
+    /// Of a campaign whose rows a person may choose.
+    rows: Option<u64>,
 }
 
 impl Wish<'_> {
@@ -150,7 +154,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     // What counts wants no quick binary, and no quiet machine.
     let counts = wish.as_ref().is_some_and(Wish::counts);
     println!("building the binary, if it is not there");
-    let rig = Rig::open(&root, !counts)?;
+    let mut rig = Rig::open(&root, !counts)?;
     let host = Host::read(rig.jdk_name(), &root);
     let folder: PathBuf = root.join("benches/runs");
     let Some(wish) = wish else {
@@ -164,7 +168,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::FAILURE
         });
     };
-    let mut journal = Journal::open(&folder, wish.campaign.name, &host, wish.fresh)?;
+    rig.rows = wish.rows;
+    let name = match wish.campaign.name == ingest::INGEST.name {
+        true => ingest::name(wish.rows),
+        false => wish.campaign.name.to_owned(),
+    };
+    let mut journal = Journal::open(&folder, &name, &host, wish.fresh)?;
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
     println!("\n{text}");
@@ -195,6 +204,7 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
             _ => REPEATS,
         },
         fresh: false,
+        rows: None,
     };
     let mut rest = rest.iter();
     while let Some(word) = rest.next() {
@@ -204,6 +214,11 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.repeats = number.ok_or("--repeats wants a number above 0")?;
             }
+            "--rows" if *name == ingest::INGEST.name => {
+                let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                wish.rows = Some(number.ok_or("--rows wants a number above 0")?);
+            }
+            "--rows" => return Err("--rows is for ingest only".into()),
             word => return Err(format!("{word} is neither --repeats N nor --fresh").into()),
         }
     }
@@ -218,8 +233,10 @@ fn measure(
     journal: &mut Journal,
 ) -> Result<(), Box<dyn Error>> {
     let campaign = wish.campaign;
-    let missing = |journal: &Journal, variant: &str| {
-        wish.repeats.saturating_sub(journal.trials(variant).len())
+    let left_out = left_out(campaign, rig)?;
+    let missing = |journal: &Journal, variant: &str| match left_out.contains(&variant) {
+        true => 0,
+        false => wish.repeats.saturating_sub(journal.trials(variant).len()),
     };
     if campaign.variants.iter().all(|v| missing(journal, v) == 0) {
         println!("nothing is missing; --fresh measures anew");
@@ -254,6 +271,20 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// Variants that the binary cannot carry out; each is named with the reason.
+fn left_out(campaign: &Campaign, rig: &Rig) -> Result<Vec<&'static str>, Box<dyn Error>> {
+    let mut left_out = Vec::new();
+    if campaign.name == ingest::INGEST.name {
+        for variant in campaign.variants {
+            if let Some(why) = ingest::lacks(rig, variant)? {
+                println!("{variant} is left out: {why}");
+                left_out.push(*variant);
+            }
+        }
+    }
+    Ok(left_out)
 }
 
 fn one(campaign: &Campaign, rig: &Rig, variant: &str, round: usize) -> Line {

@@ -38,6 +38,8 @@ pub(crate) struct Rig {
     pub(crate) jdk: Jdk,
     /// The release's jars.
     pub(crate) release: ReleaseFiles,
+    /// Rows that the person asked for, where the campaign lets them choose.
+    pub(crate) rows: Option<u64>,
 }
 
 /// Builds the binary and the stand-in for Cassandra, as a release or for debugging; answers cargo's target folder.
@@ -95,6 +97,7 @@ impl Rig {
             context,
             jdk,
             release,
+            rows: None,
         })
     }
 
