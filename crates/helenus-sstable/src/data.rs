@@ -2,7 +2,6 @@
 //! Refuses to be read back, and to end without all of it on the disk.
 
 use crate::bytes::{put_count, put_i32, put_i64, put_utf};
-use crate::writer::Compression;
 use crc32fast::Hasher;
 use fs_err::File;
 use std::io::{self, Write as _};
@@ -18,6 +17,18 @@ const WAITING: usize = 3;
 
 /// Bytes of one checksum where nothing is compressed, as Cassandra's own.
 const PLAIN_CHUNK: usize = 64 << 10;
+
+/// How data is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// By LZ4.
+    Lz4 {
+        /// Bytes of a chunk before compression: a power of two from 4 KiB to 1 MiB.
+        chunk_bytes: usize,
+    },
+}
 
 /// What the thread found.
 #[derive(Debug)]

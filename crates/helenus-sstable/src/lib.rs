@@ -17,7 +17,8 @@ mod statistics;
 mod types;
 mod writer;
 
+pub use data::Compression;
 pub use layout::{Column, Layout, LayoutError};
 pub use order::{NotComparable, comparable};
 pub use row::{Cell, Clustering, Expiry, Row};
-pub use writer::{Compression, Options, Writer, Written};
+pub use writer::{Options, Writer, Written};

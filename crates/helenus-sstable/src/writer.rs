@@ -2,7 +2,7 @@
 //! Refuses partitions and rows that are out of order.
 
 use crate::cardinality::Cardinality;
-use crate::data::Data;
+use crate::data::{Compression, Data};
 use crate::filter::Filter;
 use crate::index::Index;
 use crate::layout::Layout;
@@ -12,18 +12,6 @@ use fs_err as fs;
 use helenus_model::ring::murmur3_token;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// How data is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// By LZ4.
-    Lz4 {
-        /// Bytes of a chunk before compression: a power of two from 4 KiB to 1 MiB.
-        chunk_bytes: usize,
-    },
-}
 
 /// What holds for a whole SSTable.
 #[derive(Debug, Clone, PartialEq)]

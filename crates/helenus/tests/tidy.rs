@@ -23,7 +23,6 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("helenus-cluster", &["helenus-cql", "helenus-model"]),
     ("helenus-cql", &["helenus-model"]),
-    // A program for tests, which is not shipped.
     (
         "helenus-fake-node",
         &[
@@ -110,7 +109,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     // System calls that rustix has no safe form of: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
     ("allocation-counter", &["helenus-load"]),
-    // The history: the database.
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     (
@@ -124,7 +122,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde-saphyr", &["helenus-model"]),
     ("statrs", &["helenus-model"]),
     ("strsim", &["helenus-model"]),
-    // Checksums and compression of the protocol, and of SSTables.
+    // Checksums and compression of the protocol, of files and of SSTables.
     ("crc32fast", &["helenus-cql", "helenus-sstable"]),
     (
         "lz4_flex",
@@ -181,14 +179,8 @@ const LICENCES: &[&str] = &[
 /// Crates that may not be in Cargo.lock at all.
 const BANNED: &[(&str, &str)] = &[
     ("async-std", "no longer maintained"),
-    (
-        "atty",
-        "unsound and abandoned; the standard library has IsTerminal",
-    ),
-    (
-        "bincode",
-        "no longer maintained; what we store is JSON or SQL",
-    ),
+    ("atty", "unsound, abandoned; std has IsTerminal"),
+    ("bincode", "no longer maintained; JSON or SQL"),
     ("daemonize", "there is no daemon"),
     ("failure", "no longer maintained; thiserror"),
     ("instant", "no longer maintained"),
@@ -213,10 +205,7 @@ const BANNED: &[(&str, &str)] = &[
     ("serde_yaml", "archived; serde-saphyr, in the model only"),
     ("serde_yml", "unsound; serde-saphyr, in the model only"),
     ("structopt", "clap has derive"),
-    (
-        "yaml-rust",
-        "no longer maintained; serde-saphyr, in the model only",
-    ),
+    ("yaml-rust", "no longer maintained; serde-saphyr"),
 ];
 
 /// Crates that may come along with others, but that none of ours may name.

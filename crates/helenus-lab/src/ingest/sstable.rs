@@ -35,7 +35,7 @@ use std::time::Instant;
 const LAST_SECOND: i64 = i32::MAX as i64 - 1;
 
 /// What a load by SSTables wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sstables {
     /// How many, of all nodes.
     pub count: u64,
@@ -45,6 +45,12 @@ pub struct Sstables {
     pub distinct_rows: u64,
     /// Runs that were sorted on disk before.
     pub runs: u64,
+    /// Seconds until all rows were read and sorted.
+    pub sorting_s: f64,
+    /// Seconds until they were in SSTables.
+    pub writing_s: f64,
+    /// Seconds until all nodes had imported them.
+    pub importing_s: f64,
 }
 
 /// A table that SSTables can be written for.
@@ -113,8 +119,16 @@ pub(super) fn write(
         batch: Batch::default(),
         spilling: None,
     };
+    let mut lap = Instant::now();
+    let mut lap = || {
+        std::mem::replace(&mut lap, Instant::now())
+            .elapsed()
+            .as_secs_f64()
+    };
     load.sort(cancel, events)?;
+    let sorting_s = lap();
     let (built, runs) = load.build(start_us, cancel, events)?;
+    let writing_s = lap();
     let folder = load.folder;
     let Some(state) = place.state() else {
         return Err(IngestError::Way(
@@ -142,6 +156,9 @@ pub(super) fn write(
             data_bytes: built.disk_bytes,
             distinct_rows: built.rows,
             runs,
+            sorting_s,
+            writing_s,
+            importing_s: lap(),
         },
     ))
 }

@@ -7,6 +7,7 @@ use crate::cli::ingest::{LoadFiles, VerifyArg, ViaArg};
 use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::live_table;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
 use helenus_cluster::context::Context;
@@ -412,10 +413,13 @@ fn text(loaded: &Loaded) -> String {
             why => format!(" ({why})"),
         };
         text.push_str(&format!(
-            "by SSTables{why}: {} rows with different keys, {} of data in {} SSTables\n",
+            "by SSTables{why}: {} rows with different keys, {} of data in {}; sorted in {:.1} s, written in {:.1} s, imported in {:.1} s\n",
             thousands(sstables.distinct_rows),
             Bytes(sstables.data_bytes),
-            sstables.count
+            plural(usize::try_from(sstables.count).unwrap_or(usize::MAX), "SSTable"),
+            sstables.sorting_s,
+            sstables.writing_s,
+            sstables.importing_s,
         ));
     } else if !loaded.via_reason.is_empty() {
         text.push_str(&format!("by CQL ({})\n", loaded.via_reason));

@@ -27,7 +27,7 @@ pub(super) fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     if !folder.is_dir() {
         let fetched = folder.with_extension("fetched");
         let status = Command::new("mvn")
-            .args(["-q", "-B", "-f", POM])
+            .args(["-q", "-B", "-Dstyle.color=never", "-f", POM])
             .arg("org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies")
             .arg(format!("-DoutputDirectory={}", fetched.display()))
             .stdin(Stdio::null())
