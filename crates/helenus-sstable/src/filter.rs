@@ -17,7 +17,6 @@ pub(crate) struct Filter {
 impl Filter {
     /// A filter for so many keys, with the least bits and then the least hashes for that share of false positives.
     #[expect(
-        clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "counts below 2^53, and a few bits a key"
@@ -49,10 +48,6 @@ impl Filter {
         let mut base = from.cast_signed();
         for _ in 0..self.hashes {
             let bit = (base % capacity).unsigned_abs();
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "below the length of the bits"
-            )]
             let byte = (bit / 8) as usize;
             self.bits[byte] |= 1 << (bit % 8);
             base = base.wrapping_add(step.cast_signed());

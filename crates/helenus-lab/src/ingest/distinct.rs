@@ -122,7 +122,7 @@ impl Distinct {
 impl Drop for Distinct {
     fn drop(&mut self) {
         // It is no harm where it never was.
-        let _gone = std::fs::remove_dir_all(&self.folder);
+        let _gone = fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -133,6 +133,8 @@ mod tests {
             start_us,
             resumed: 0,
             place: Place::default(),
+            by_sstables: false,
+            runs: Vec::new(),
         }
     }
 

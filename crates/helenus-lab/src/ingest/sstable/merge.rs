@@ -176,23 +176,20 @@ pub(super) fn merge(mut runs: Vec<Run>, sink: &mut dyn Sink) -> io::Result<()> {
         };
         members.sort_by(|a, b| order(&runs, *a, *b));
         while let Some(&first) = members.first() {
-            match runs[first].record() {
-                Some(record) => {
-                    group.take(record, &key, sink)?;
-                    runs[first].next()?;
-                    if runs[first].record().is_some() {
-                        // It moves back to its place among the others.
-                        let mut at = 0;
-                        while at + 1 < members.len()
-                            && order(&runs, members[at], members[at + 1]).is_gt()
-                        {
-                            members.swap(at, at + 1);
-                            at += 1;
-                        }
-                        continue;
+            if let Some(record) = runs[first].record() {
+                group.take(record, &key, sink)?;
+                runs[first].next()?;
+                if runs[first].record().is_some() {
+                    // It moves back to its place among the others.
+                    let mut at = 0;
+                    while at + 1 < members.len()
+                        && order(&runs, members[at], members[at + 1]).is_gt()
+                    {
+                        members.swap(at, at + 1);
+                        at += 1;
                     }
+                    continue;
                 }
-                None => {}
             }
             members.remove(0);
             runs[first].next_partition()?;

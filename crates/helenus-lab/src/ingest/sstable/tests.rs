@@ -76,10 +76,13 @@ type Made = (u8, i8, Option<u8>, Option<u8>, Option<u8>);
 /// Cells with their times, by column.
 type Cells = BTreeMap<usize, (i64, Vec<u8>)>;
 
+/// Rows in their order: clustering, time, cells.
+type Rows = Vec<(Vec<u8>, i64, Cells)>;
+
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    /// Keys in order, each with its static cells, and its rows in order: clustering, time, cells.
-    partitions: Vec<(i64, Vec<u8>, Cells, Vec<(Vec<u8>, i64, Cells)>)>,
+    /// Tokens and keys in their order, each with its static cells and its rows.
+    partitions: Vec<(i64, Vec<u8>, Cells, Rows)>,
 }
 
 fn cells(row: &Row<'_>) -> Cells {
