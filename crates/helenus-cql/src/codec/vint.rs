@@ -15,9 +15,8 @@ pub fn write_unsigned(n: u64, out: &mut Vec<u8>) {
 }
 
 fn write_long(n: u64, out: &mut Vec<u8>) {
-    let bits = 64 - n.leading_zeros() as usize;
     // A first byte with k leading ones leaves 7 - k bits of its own, so k extra bytes hold 7 + 7k.
-    let extra = (bits.saturating_sub(1) / 7).min(8);
+    let extra = unsigned_length(n) - 1;
     let bytes = n.to_be_bytes();
     if extra == 8 {
         out.push(0xff);
@@ -27,6 +26,12 @@ fn write_long(n: u64, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&bytes[7 - extra..]);
     out[start] |= ones(extra);
+}
+
+/// How many bytes [`write_unsigned`] appends.
+pub fn unsigned_length(n: u64) -> usize {
+    let bits = 64 - n.leading_zeros() as usize;
+    1 + (bits.saturating_sub(1) / 7).min(8)
 }
 
 /// Appends a signed number, zig-zagged so that small magnitudes stay short.

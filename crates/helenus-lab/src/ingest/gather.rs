@@ -64,12 +64,19 @@ struct Gatherer<'a> {
     start_us: i64,
     cells: Vec<Vec<u8>>,
     partition: Vec<u8>,
+    /// Whether the cells are those of this record: not where its first row was rejected.
+    known: bool,
+    /// The package of the partition that is in hand, of this chunk.
+    package: Option<usize>,
     open: HashMap<Vec<u8>, usize>,
     chunk: Chunk,
     rows: usize,
     bytes: usize,
-    /// By target: whether its value has to be put into the server's order, since no server does.
+    /// By target: whether its value has to be put into the server's order, since no server does; and whether it varies
+    /// within a record.
     sorted: Vec<bool>,
+    varies: Vec<bool>,
+    partition_varies: bool,
 }
 
 /// Chunks that are made ahead.
@@ -118,21 +125,25 @@ fn gather(
         true => i64::from(journal.resumed) * LATER_US,
         false => 0,
     };
+    let mapping = &request.mapping;
+    let targets = || mapping.targets.iter();
+    let varies: Vec<bool> = targets().map(|target| target.expr.varies()).collect();
     let mut gatherer = Gatherer {
         request,
         start_us: journal.start_us + later,
         cells: vec![Vec::new(); request.mapping.targets.len()],
         partition: Vec::new(),
+        known: false,
+        package: None,
         open: HashMap::new(),
         chunk: Chunk::default(),
         rows: 0,
         bytes: 0,
-        sorted: request
-            .mapping
-            .targets
-            .iter()
+        sorted: targets()
             .map(|target| request.via == Way::Sstable && is_nested(&target.ty))
             .collect(),
+        partition_varies: mapping.partition.iter().any(|at| varies[*at]),
+        varies,
     };
     let mut wanted = true;
     walk(request, journal.place, journal.start_us, &mut |step| {
@@ -165,6 +176,7 @@ impl Gatherer<'_> {
     fn end(&mut self) -> Chunk {
         (self.rows, self.bytes) = (0, 0);
         self.open.clear();
+        self.package = None;
         std::mem::take(&mut self.chunk)
     }
 
@@ -188,8 +200,9 @@ impl Gatherer<'_> {
     ) {
         const UNSET: i32 = -2;
         let mapping = &self.request.mapping;
+        let whole = first || !std::mem::take(&mut self.known);
         for (at, target) in mapping.targets.iter().enumerate() {
-            if !first && !target.expr.varies() {
+            if !whole && !self.varies[at] {
                 continue;
             }
             let cell = &mut self.cells[at];
@@ -208,18 +221,21 @@ impl Gatherer<'_> {
                 }
             }
         }
-        self.partition.clear();
-        for at in &mapping.partition {
-            self.partition.extend_from_slice(&self.cells[*at]);
+        self.known = true;
+        if whole || self.partition_varies {
+            self.partition.clear();
+            for at in &mapping.partition {
+                self.partition.extend_from_slice(&self.cells[*at]);
+            }
+            self.package = self.open.get(&self.partition).copied();
         }
         let size: usize = self.cells.iter().map(Vec::len).sum::<usize>() + 12;
-        let open = self.open.get(&self.partition).copied();
         let fits = |at: &usize| {
             let (package, _) = &self.chunk.packages[*at];
             package.ends.len() < PACKAGE_ROWS
                 && package.values.len() + size <= self.request.batch_bytes
         };
-        let at = match open.filter(fits) {
+        let at = match self.package.filter(fits) {
             Some(at) => at,
             None => {
                 let at = self.chunk.packages.len();
@@ -228,6 +244,7 @@ impl Gatherer<'_> {
                 at
             }
         };
+        self.package = Some(at);
         let (package, lines) = &mut self.chunk.packages[at];
         for cell in &self.cells {
             package.values.extend_from_slice(cell);
@@ -243,5 +260,76 @@ impl Gatherer<'_> {
         self.rows += 1;
         self.bytes += size;
         self.chunk.after = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::tests::{journal_of, request};
+    use helenus_model::ingest::{Mapping, Wishes};
+    use helenus_model::table::{ColumnKind, Table, TableColumn};
+
+    /// Rows of packages, as their values behind each other.
+    fn rows(chunks: &[Chunk]) -> Vec<Vec<u8>> {
+        let packages = chunks.iter().flat_map(|chunk| &chunk.packages);
+        let rows = packages.flat_map(|(package, _)| {
+            let begins = [0].into_iter().chain(package.ends.iter().copied());
+            begins
+                .zip(&package.ends)
+                .map(|(from, to)| package.values[from..*to - 12].to_vec())
+        });
+        rows.collect()
+    }
+
+    /// A value that cannot be encoded rejects its row, and leaves nothing behind for the next one.
+    #[test]
+    fn a_rejected_row_leaves_nothing_in_the_next() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("ranges.csv");
+        let text = "1,2,plain\n3,4,\u{e4}\n5,6,other\n";
+        fs_err::write(&file, text).expect("writes");
+        let column = |name: &str, cql_type, kind| TableColumn {
+            name: name.into(),
+            cql_type,
+            kind,
+        };
+        let table = Table {
+            keyspace: "k".into(),
+            name: "t".into(),
+            columns: vec![
+                column("id", CqlType::Int, ColumnKind::Partition),
+                column("city", CqlType::Ascii, ColumnKind::Regular),
+            ],
+        };
+        let wishes = Wishes {
+            fields: ["from", "to", "city"].map(str::to_owned).to_vec(),
+            expand: Some("id: int_range(from, to)".to_owned()),
+            ..Wishes::default()
+        };
+        let mut request = request(&[file]);
+        request.mapping = Mapping::new(&table, &wishes).expect("a mapping");
+        let request = Arc::new(request);
+        let gathering = Gathering::start(&request, &journal_of(&request));
+        let chunks: Vec<Chunk> = gathering
+            .chunks
+            .iter()
+            .map(|chunk| chunk.expect("a chunk"))
+            .collect();
+        gathering.end().expect("ends");
+        let row = |id: u8, city: &str| {
+            let mut row = vec![0, 0, 0, 4, 0, 0, 0, id, 0, 0, 0, 5];
+            row.extend_from_slice(city.as_bytes());
+            row
+        };
+        let wanted = [
+            row(1, "plain"),
+            row(2, "plain"),
+            row(5, "other"),
+            row(6, "other"),
+        ];
+        assert_eq!(rows(&chunks), wanted);
+        let rejected: usize = chunks.iter().map(|chunk| chunk.rejected.len()).sum();
+        assert_eq!(rejected, 2);
     }
 }

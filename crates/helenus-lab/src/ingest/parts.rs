@@ -114,27 +114,19 @@ pub(super) fn forget(request: &LoadRequest) -> Result<(), IngestError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::tests::request;
-    use helenus_model::ingest::{FileMark, Place};
+    use crate::ingest::tests::{journal_of, request};
+    use helenus_model::ingest::FileMark;
 
     fn fresh(start_us: i64, file: &str) -> LoadJournal {
         LoadJournal {
-            format: Format::new("load-journal", 1),
-            cluster_name: "c".into(),
-            table: "k.t".into(),
-            table_id: "1".into(),
-            mapping: String::new(),
+            start_us,
             files: vec![FileMark {
                 path: file.into(),
                 bytes: None,
                 modified_ns: None,
                 head: None,
             }],
-            start_us,
-            resumed: 0,
-            place: Place::default(),
-            by_sstables: false,
-            runs: Vec::new(),
+            ..journal_of(&request(&[]))
         }
     }
 

@@ -67,6 +67,23 @@ pub(super) fn request(files: &[PathBuf]) -> LoadRequest {
     }
 }
 
+/// The journal of a load that was not begun.
+pub(super) fn journal_of(request: &LoadRequest) -> LoadJournal {
+    LoadJournal {
+        format: Format::new(JOURNAL, JOURNAL_VERSION),
+        cluster_name: "c".into(),
+        table: request.mapping.table.clone(),
+        table_id: "1".into(),
+        mapping: String::new(),
+        files: Vec::new(),
+        start_us: 1_000,
+        resumed: 0,
+        place: Place::default(),
+        by_sstables: false,
+        runs: Vec::new(),
+    }
+}
+
 /// What happens on the way, as lines; and where each is.
 fn steps(request: &LoadRequest, from: Place) -> Vec<(String, Place)> {
     let mut all = Vec::new();
@@ -238,4 +255,24 @@ fn rows_are_dated_by_what_is_said() {
         .expect_err("no field")
         .to_string();
     assert!(error.contains("did you mean at?"), "{error}");
+}
+
+#[test]
+fn elements_that_are_wrong_at_first_leave_the_record_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ranges.csv");
+    let below = i64::from(i32::MIN) - 1;
+    let text = format!("1,2,A\n{below},{},B\n", below + 2);
+    fs_err::write(&file, text).expect("writes");
+    let mut request = request(&[file]);
+    request.mapping = mapping(&Wishes {
+        fields: ["from", "to", "city"].map(str::to_owned).to_vec(),
+        expand: Some("id: int_range(from, to)".to_owned()),
+        ..Wishes::default()
+    });
+    let all = steps(&request, Place::default());
+    let lines = lines(&all);
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert!(lines[2].starts_with("3 id! "), "{lines:?}");
+    assert_eq!(lines[3..], ["4 -2147483648 B None", "5 -2147483647 B None"]);
 }

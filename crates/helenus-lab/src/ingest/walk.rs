@@ -353,6 +353,8 @@ impl Walker<'_> {
         let count = expansion.as_ref().map_or(1, |expansion| expansion.count);
         let begin = self.place;
         let mut first = true;
+        // Until a row was made, what does not vary is not known.
+        let mut known = false;
         for place in begin.element..count {
             let takes = self.takes();
             let begins = place == begin.element;
@@ -365,7 +367,8 @@ impl Walker<'_> {
             if let Some(expansion) = &expansion {
                 expansion.element(place, &mut self.element);
             }
-            let made = self.values(record, expansion.is_some(), begins);
+            let made = self.values(record, expansion.is_some(), !known);
+            known |= made.is_ok();
             let after = match place + 1 == count {
                 true => end,
                 false => Place {

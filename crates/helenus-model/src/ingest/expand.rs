@@ -5,7 +5,7 @@ use super::expr::{Expr, Given, Words, address};
 use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue};
 use crate::nearest::nearest;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 
 /// A generator step: `NAME: KIND(FROM, TO)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,7 +218,8 @@ impl Expansion {
                 write!(out, "{}", CqlValue::Date(days).exact_text())
             }
             Kind::Ipv4 | Kind::Ipv4Prefix => {
-                write!(out, "{}", Ipv4Addr::from(u32::try_from(at).unwrap_or(0)))
+                put_ipv4(u32::try_from(at).unwrap_or(0), out);
+                Ok(())
             }
             Kind::Ipv6 => {
                 let bits = at.cast_unsigned() << (128 - self.prefix);
@@ -228,6 +229,23 @@ impl Expansion {
                 }
             }
         };
+    }
+}
+
+/// The four numbers of an address: quicker than its `Display`, and there is one for each of two billion rows.
+fn put_ipv4(address: u32, out: &mut String) {
+    let digit = |n: u8| char::from(b'0' + n % 10);
+    for (at, number) in address.to_be_bytes().into_iter().enumerate() {
+        if at > 0 {
+            out.push('.');
+        }
+        if number >= 100 {
+            out.push(digit(number / 100));
+        }
+        if number >= 10 {
+            out.push(digit(number / 10));
+        }
+        out.push(digit(number));
     }
 }
 
@@ -268,5 +286,21 @@ fn six(text: &str) -> Result<u128, String> {
         // As IP2Location writes IPv4 addresses in files of version 6.
         Some(IpAddr::V4(four)) if text.parse::<u128>().is_ok() => Ok(u128::from(u32::from(four))),
         _ => Err(format!("{text:?} is no IPv6 address")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put_ipv4;
+    use proptest::prelude::*;
+    use std::net::Ipv4Addr;
+
+    proptest! {
+        #[test]
+        fn addresses_are_written_as_everybody_writes_them(address in any::<u32>()) {
+            let mut text = String::new();
+            put_ipv4(address, &mut text);
+            prop_assert_eq!(text, Ipv4Addr::from(address).to_string());
+        }
     }
 }

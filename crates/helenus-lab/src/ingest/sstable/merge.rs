@@ -122,12 +122,13 @@ impl FileRun {
     }
 
     fn fill(file: &mut BufReader<File>, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
-        into.clear();
-        let read = file.by_ref().take(length).read_to_end(into)?;
-        match read as u64 == length {
-            true => Ok(()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        /// Nothing in a run is longer; a damaged length shall not take the memory.
+        const MOST: u64 = 1 << 30;
+        if length > MOST {
+            return Err(io::ErrorKind::InvalidData.into());
         }
+        into.resize(usize::try_from(length).unwrap_or(0), 0);
+        file.read_exact(into)
     }
 
     fn next(&mut self) -> io::Result<()> {

@@ -3,7 +3,7 @@
 
 use super::shape::Shape;
 use fs_err::File;
-use helenus_cql::codec::vint::write_unsigned;
+use helenus_cql::codec::vint::{unsigned_length, write_unsigned};
 use helenus_model::ingest::Mapping;
 use helenus_model::ingest::journal::RunMark;
 use helenus_model::ring::{composite_key, murmur3_token};
@@ -82,7 +82,6 @@ pub(super) struct Batch {
     least_us: Option<i64>,
     order: Vec<u8>,
     clustering: Vec<u8>,
-    body: Vec<u8>,
 }
 
 impl Batch {
@@ -175,18 +174,16 @@ impl Batch {
         (partition, cells): (u32, &[Option<&[u8]>]),
         timestamp_us: i64,
     ) {
-        let body = &mut self.body;
-        body.clear();
-        write_unsigned(self.clustering.len() as u64, body);
-        body.extend_from_slice(&self.clustering);
-        body.extend_from_slice(&timestamp_us.to_be_bytes());
         let there = columns.iter().enumerate();
         let there = there.filter(|(_, at)| cells[**at].is_some());
-        write_unsigned(there.fold(0, |bits, (place, _)| bits | 1 << place), body);
-        for value in columns.iter().filter_map(|at| cells[*at]) {
-            write_unsigned(value.len() as u64, body);
-            body.extend_from_slice(value);
-        }
+        let there = there.fold(0_u64, |bits, (place, _)| bits | 1 << place);
+        let values = || columns.iter().filter_map(|at| cells[*at]);
+        let sizes = values().map(|value| unsigned_length(value.len() as u64) + value.len());
+        let body = unsigned_length(self.clustering.len() as u64)
+            + self.clustering.len()
+            + size_of::<i64>()
+            + unsigned_length(there)
+            + sizes.sum::<usize>();
         let at = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
         let mut prefix = [0; 8];
         let length = self.order.len().min(8);
@@ -196,9 +193,17 @@ impl Batch {
             at,
             prefix: u64::from_be_bytes(prefix),
         });
-        for part in [&self.order, &self.body] {
-            write_unsigned(part.len() as u64, &mut self.records);
-            self.records.extend_from_slice(part);
+        let out = &mut self.records;
+        write_unsigned(self.order.len() as u64, out);
+        out.extend_from_slice(&self.order);
+        write_unsigned(body as u64, out);
+        write_unsigned(self.clustering.len() as u64, out);
+        out.extend_from_slice(&self.clustering);
+        out.extend_from_slice(&timestamp_us.to_be_bytes());
+        write_unsigned(there, out);
+        for value in values() {
+            write_unsigned(value.len() as u64, out);
+            out.extend_from_slice(value);
         }
     }
 
