@@ -282,9 +282,8 @@ mod tests {
         rows.collect()
     }
 
-    /// A value that cannot be encoded rejects its row, and leaves nothing behind for the next one.
     #[test]
-    fn a_rejected_row_leaves_nothing_in_the_next() {
+    fn a_rejected_record_leaves_nothing_in_the_next() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("ranges.csv");
         let text = "1,2,plain\n3,4,\u{e4}\n5,6,other\n";
@@ -330,6 +329,7 @@ mod tests {
         ];
         assert_eq!(rows(&chunks), wanted);
         let rejected: usize = chunks.iter().map(|chunk| chunk.rejected.len()).sum();
-        assert_eq!(rejected, 2);
+        // What does not vary is wrong once.
+        assert_eq!(rejected, 1);
     }
 }
