@@ -326,8 +326,7 @@ pub fn load(
         }
         Some(way) => {
             let to = (place, table);
-            let written = sstable::write(context, to, &request, way, &mut journal, cancel, events)?;
-            (written.0, Some(written.1))
+            sstable::write(context, to, &request, way, &mut journal, cancel, events)?
         }
     };
     let seconds = begin.elapsed().as_secs_f64();
@@ -481,6 +480,7 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
         resumed: 0,
         place: Place::default(),
         by_sstables: request.via == Way::Sstable,
+        imported: false,
         runs: Vec::new(),
     };
     if request.part.is_some() {

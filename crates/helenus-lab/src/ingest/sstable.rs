@@ -102,8 +102,16 @@ pub(super) fn write(
     journal: &mut LoadJournal,
     cancel: &Cancel,
     events: &mut dyn FnMut(LoadEvent),
-) -> Result<(Sent, Sstables), IngestError> {
+) -> Result<(Sent, Option<Sstables>), IngestError> {
     let folder = request.journal.with_extension("sstables");
+    let sent = || Sent {
+        repeated: 0,
+        cpu_us: cpu_us(),
+    };
+    if journal.imported {
+        remove(&folder)?;
+        return Ok((sent(), None));
+    }
     if journal.runs.is_empty() {
         remove(&folder)?;
         journal.place = Place::default();
@@ -130,6 +138,7 @@ pub(super) fn write(
     let (built, runs) = load.build(start_us, cancel, events)?;
     let writing_s = lap();
     let folder = load.folder;
+    let mut keeper = load.keeper;
     let Some(state) = place.state() else {
         return Err(IngestError::Way(
             "the cluster is not one of yours".to_owned(),
@@ -145,13 +154,13 @@ pub(super) fn write(
             refill(context, state, node, &stored, &table.keyspace, &table.table)?;
         }
     }
+    // Before the runs go: who resumes it from here on has nothing left to write.
+    keeper.journal().imported = true;
+    keeper.save()?;
     remove(&folder)?;
     Ok((
-        Sent {
-            repeated: 0,
-            cpu_us: cpu_us(),
-        },
-        Sstables {
+        sent(),
+        Some(Sstables {
             count: built.sstables,
             data_bytes: built.disk_bytes,
             distinct_rows: built.rows,
@@ -159,7 +168,7 @@ pub(super) fn write(
             sorting_s,
             writing_s,
             importing_s: lap(),
-        },
+        }),
     ))
 }
 

@@ -80,6 +80,7 @@ pub(super) fn journal_of(request: &LoadRequest) -> LoadJournal {
         resumed: 0,
         place: Place::default(),
         by_sstables: false,
+        imported: false,
         runs: Vec::new(),
     }
 }

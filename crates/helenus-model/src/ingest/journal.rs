@@ -65,6 +65,9 @@ pub struct LoadJournal {
     /// Whether its rows are in runs, and in no table before all are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_sstables: bool,
+    /// Whether the nodes have imported everything: only the proof is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Its runs on disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunMark>,
