@@ -1,4 +1,4 @@
-//! The watch without a cluster: this machine is the host, this process the generator.
+//! The watch without a cluster: this machine is the host, a process that sleeps the generator.
 //! Refuses to say how busy the machine is.
 
 use super::*;
@@ -29,7 +29,24 @@ fn plan() -> RunPlan {
     }
 }
 
-fn header() -> SampleLine {
+/// A generator whose threads stay: those of this process come and go with other tests.
+struct Sleeper(std::process::Child);
+
+impl Sleeper {
+    fn start() -> Self {
+        let child = std::process::Command::new("sleep").arg("60").spawn();
+        Self(child.expect("sleep starts"))
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ended_already = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+fn header(generator: &Sleeper) -> SampleLine {
     SampleLine::Header(Header {
         format: Format::new("sample", sample::VERSION),
         plan_hash: String::new(),
@@ -38,7 +55,7 @@ fn header() -> SampleLine {
         start_means: StartMeans::DriverCall,
         pacing: Pacing::Sleep,
         timer_resolution_ns: 1,
-        pid: std::process::id(),
+        pid: generator.0.id(),
         cpus: vec![],
         beside: vec![],
         unchecked: vec![],
@@ -65,8 +82,9 @@ fn pause() {
 
 #[test]
 fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
+    let generator = Sleeper::start();
     let mut watch = Watch::begin(None, &plan());
-    let mut told = watch.see(&header()).len();
+    let mut told = watch.see(&header(&generator)).len();
     let begin_ns = monotonic_ns();
     for k in 0..4 {
         pause();
