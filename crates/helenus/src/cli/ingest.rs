@@ -27,6 +27,8 @@ use std::time::Duration;
                                          each row is dated by a field
   helenus load orders.csv --into shop.orders --part 2/4
                                          one of four loaders of the same file
+  helenus load 'logs/*.parquet' --into shop.events --via sstable --memory 1G
+                                         sorted, written as SSTables and imported: the quickest way
   psql -c 'COPY orders TO STDOUT' | helenus load - --into shop.orders --file-format tsv --columns id,customer,total
 
 Interrupted or killed, the same command resumes the load. Rows are dated by their number in the file, so
