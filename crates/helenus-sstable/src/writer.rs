@@ -60,7 +60,6 @@ pub struct Writer {
     token: Option<i64>,
     /// Where the open partition begins, where its rows do, and where its last row does.
     places: Option<(u64, u64, u64)>,
-    clustering: Vec<u8>,
     partitions: u64,
     cells_before: u64,
 }
@@ -113,7 +112,6 @@ impl Writer {
             key: Vec::new(),
             token: None,
             places: None,
-            clustering: Vec::new(),
             partitions: 0,
             cells_before: 0,
         })
@@ -151,17 +149,15 @@ impl Writer {
                 timestamp_us: 0,
                 cells: &[],
             });
-            let before = 0;
             let put = self
                 .rows
-                .put(&self.layout.statics, (None, row), before, self.data.out());
+                .put(&self.layout.statics, (None, row), 0, self.data.out());
             put.map_err(io::Error::other)?;
             self.collected.rows += u64::from(!row.cells.is_empty());
             self.see(row, false);
         }
         let rows = self.data.position();
         self.places = Some((begin, rows, begin));
-        self.clustering.clear();
         Ok(())
     }
 

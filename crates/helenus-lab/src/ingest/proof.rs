@@ -84,7 +84,7 @@ pub(super) fn prove(
         return no("rows with equal keys leave out different columns".to_owned());
     }
     if mapping.timestamp.is_some() && distinct < seen {
-        return no("rows with equal keys have timestamps of their own, by --timestamp".to_owned());
+        return no("rows with equal keys are dated by --timestamp".to_owned());
     }
     let wanted = CountRequest {
         partitions: None,

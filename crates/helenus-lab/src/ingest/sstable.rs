@@ -34,6 +34,12 @@ use std::time::Instant;
 /// The last second that an SSTable of version `nb` can name.
 const LAST_SECOND: i64 = i32::MAX as i64 - 1;
 
+/// Most bytes of a batch: places in it are numbers of 32 bits.
+const BATCH_MOST: usize = 3 << 30;
+
+/// Most bytes of a partition key, and of a clustering value: their lengths have 16 bits.
+const KEY_MOST: usize = 65_535;
+
 /// What a load by SSTables wrote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sstables {
@@ -148,7 +154,8 @@ pub(super) fn write(
         for node in &owners.nodes {
             events(LoadEvent::Importing(node.clone()));
             if cancel.is_set() {
-                return Err(IngestError::Interrupted { rows: 0 });
+                let rows = request.own(keeper.saved_place().rows);
+                return Err(IngestError::Interrupted { rows });
             }
             let stored = group_folder(&folder, at);
             refill(context, state, node, &stored, &table.keyspace, &table.table)?;
@@ -217,6 +224,12 @@ impl Load<'_> {
                 }
                 let time = cut(&mut row).and_then(|time| time.try_into().ok());
                 let timestamp_us = time.map_or(0, i64::from_be_bytes);
+                if is_too_long(self.shape, &cells) {
+                    let why = "a key of more than 65,535 bytes";
+                    chunk.rejected.push(rejected_line(*line, "", why, ""));
+                    chunk.reason.get_or_insert(format!("line {line}: {why}"));
+                    continue;
+                }
                 let partition =
                     *partition.get_or_insert_with(|| self.batch.partition(self.shape, &cells));
                 let added = self
@@ -232,7 +245,8 @@ impl Load<'_> {
         self.keeper
             .settle(chunk.after, &chunk.rejected, chunk.reason)?;
         // One batch grows while another one is written.
-        if self.batch.bytes() >= self.request.memory_bytes / 2 {
+        let most = (self.request.memory_bytes / 2).min(BATCH_MOST);
+        if self.batch.bytes() >= most {
             self.spill()?;
         }
         Ok(())
@@ -341,6 +355,18 @@ impl Load<'_> {
             built => Ok((built.map_err(failed)?, on_disk.len() as u64)),
         }
     }
+}
+
+/// Whether no server would take the row's key: of several columns each has two bytes of length and one behind it.
+fn is_too_long(shape: &Shape, cells: &[Option<&[u8]>]) -> bool {
+    let length = |at: usize| cells[at].map_or(0, <[u8]>::len);
+    let extra = if shape.partition.len() > 1 { 3 } else { 0 };
+    let key: usize = shape.partition.iter().map(|at| length(*at) + extra).sum();
+    key > KEY_MOST
+        || shape
+            .clustering
+            .iter()
+            .any(|(at, _)| length(*at) > KEY_MOST)
 }
 
 /// A value behind its length, as it is bound; none where it is null or unset.

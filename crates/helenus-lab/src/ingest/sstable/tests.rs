@@ -187,6 +187,19 @@ proptest! {
 }
 
 #[test]
+fn keys_that_no_server_takes_are_known() {
+    let (shape, _) = table();
+    let long = vec![b'x'; 65_535];
+    let longer = vec![b'x'; 65_536];
+    let too_long = |key: &[u8], clustering: &[u8]| {
+        super::is_too_long(&shape, &[Some(key), Some(clustering), None, None, None])
+    };
+    assert!(!too_long(&long, &long));
+    assert!(too_long(&longer, b""));
+    assert!(too_long(b"k", &longer));
+}
+
+#[test]
 fn a_run_that_ends_early_is_an_error() {
     let (shape, mapping) = table();
     let folder = tempfile::tempdir().unwrap();
