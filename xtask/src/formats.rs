@@ -6,7 +6,7 @@ mod list;
 mod shape;
 mod source;
 
-use list::{Entry, LIST, Way};
+use list::{Entry, Way};
 use shape::Shape;
 use source::Source;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ fn pages(source: &Source) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     all_are_listed(source)?;
     let mut pages = BTreeMap::new();
     pages.insert("formats.md".to_owned(), index());
-    for entry in LIST {
+    for entry in list::all() {
         pages.insert(format!("formats/{}.md", entry.name), page(source, entry)?);
     }
     Ok(pages)
@@ -89,7 +89,7 @@ fn pages(source: &Source) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
 /// Whether the list has every mark that the source makes, and its version.
 fn all_are_listed(source: &Source) -> Result<(), Box<dyn Error>> {
     let marks = source.marks()?;
-    if let Some(entry) = LIST.iter().find(|entry| !marks.contains_key(entry.name)) {
+    if let Some(entry) = list::all().find(|entry| !marks.contains_key(entry.name)) {
         return Err(format!(
             "nothing makes {}: take it out of formats/list.rs",
             entry.name
@@ -97,7 +97,7 @@ fn all_are_listed(source: &Source) -> Result<(), Box<dyn Error>> {
         .into());
     }
     for (name, version) in marks {
-        let entry = LIST.iter().find(|entry| entry.name == name);
+        let entry = list::all().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("formats/list.rs lacks {name}/{version}"))?;
         if entry.version != version {
             let listed = entry.version;
@@ -120,7 +120,7 @@ fn index() -> String {
     ];
     for (title, printed) in parts {
         let _infallible = write!(text, "\n## {title}\n\n| format | where |\n|---|---|\n");
-        for one in LIST.iter().filter(|one| (one.way != Way::Kept) == printed) {
+        for one in list::all().filter(|one| (one.way != Way::Kept) == printed) {
             let Entry {
                 name,
                 version,

@@ -26,6 +26,7 @@ mod reset;
 mod restore;
 mod rig;
 mod same;
+mod site;
 mod slo;
 mod start;
 mod stress;
@@ -47,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 27] = [
+const CAMPAIGNS: [Campaign; 28] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -75,6 +76,7 @@ const CAMPAIGNS: [Campaign; 27] = [
     agents::CAMPAIGN,
     tail::TAIL,
     ingest::INGEST,
+    site::SITE,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.

@@ -14,7 +14,7 @@ use helenus_cql::client::Client;
 use helenus_cql::codec::Consistency;
 use helenus_model::access::{Access, Security};
 use helenus_model::plan::{
-    NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
+    Folders, NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
 };
 use helenus_model::release::Release;
 use helenus_model::yaml;
@@ -240,9 +240,13 @@ pub fn train(
 pub(crate) fn alone(node: &NodePlan, scratch: &Path) -> NodePlan {
     let mut node = node.clone();
     let scratch = scratch.to_string_lossy().into_owned();
-    node.yaml = node
-        .yaml
-        .replace(&yaml::inside(&node.folder), &yaml::inside(&scratch));
+    let folders = node.folders.all().into_iter().chain([node.folder.as_str()]);
+    let yaml = folders.fold(node.yaml.clone(), |yaml, folder| {
+        yaml.replace(&yaml::inside(folder), &yaml::inside(&scratch))
+    });
+    node.yaml = yaml;
+    node.folders = Folders::default();
+    node.pin = None;
     let seeds = format!("{{seeds: \"{}\"}}", node.address);
     node.yaml = node
         .yaml

@@ -4,6 +4,10 @@
 //! What was there is written into the cluster's folder before the first change. Whatever removes the cluster puts it back,
 //! also after everything that knew of it was killed. A boot puts it back by itself.
 
+mod fix;
+
+pub use fix::{Failed, FixError, Fixes, undo, undoes};
+
 use crate::error::{Class, Problem};
 use crate::limits::disk::device;
 use fs_err as fs;

@@ -52,7 +52,9 @@ pub fn write_files(state: &ClusterState, node: &NodePlan) -> io::Result<()> {
     for sub in ["conf", "logs", "tmp"] {
         fs::create_dir_all(folder.join(sub))?;
     }
-    fs::create_dir_all(Path::new(&node.storage()).join("data"))?;
+    for data in node.data_folders() {
+        fs::create_dir_all(data)?;
+    }
     secure::write_yaml(state, node, &folder.join("conf/cassandra.yaml"))?;
     fs::write(
         folder.join("conf/cassandra-rackdc.properties"),
@@ -146,6 +148,7 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
         // A stand-in has no workers that look for work, and its times are to be exact.
+        pin: node.pin.clone(),
         timer_slack_us: node.timer_slack_us.filter(|_| runtime.fake.is_none()),
         lock_memory: state.plan.heap_of(node).heap >= SMALL_HEAP,
         cgroups: state

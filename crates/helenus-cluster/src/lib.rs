@@ -42,6 +42,9 @@ pub mod many;
 pub mod mbeans;
 pub mod members;
 pub mod nodetool;
+pub mod outside;
+pub mod owner;
+pub mod pin;
 pub mod profiler;
 pub mod ready;
 pub mod remove;
@@ -67,6 +70,7 @@ pub mod upgrade;
 
 // Beside them: what a measurement wants to know of its surroundings, and generators elsewhere.
 pub mod agent;
+pub mod collect;
 pub mod doctor;
 pub mod host_speed;
 pub mod in_use;

@@ -12,7 +12,8 @@ use crate::host_settings;
 use crate::limits;
 use crate::machine;
 use crate::marks::BaselineMark;
-use crate::process;
+use crate::owner;
+use crate::process::{self, Owner};
 use crate::ready::ReadyError;
 use crate::remove;
 use crate::room;
@@ -25,7 +26,9 @@ use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
 use helenus_model::memory::DiskLimit;
 use helenus_model::network::NetworkPlan;
-use helenus_model::plan::{ClusterPlan, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{
+    ClusterPlan, Folders, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan,
+};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
 use helenus_model::topology::{Topology, check_cluster_name};
@@ -125,6 +128,8 @@ pub struct UpRequest {
     pub java_home: Option<PathBuf>,
     /// Whether the cluster ends with this command.
     pub ephemeral: bool,
+    /// The process that it belongs to: it is removed when that ends.
+    pub owner: Option<Owner>,
     /// Whether to use (and make) a class-data archive.
     pub archive: bool,
     /// Longest wait for readiness.
@@ -143,6 +148,8 @@ pub struct UpRequest {
     pub read_ahead: Option<Bytes>,
     /// Size of each node's own disk in memory, if set.
     pub disk: Option<Bytes>,
+    /// Folders for data on other disks.
+    pub folders: Folders,
     /// Settings of single nodes, applied after all others; empty if there are none.
     pub by_node: Vec<NodeWords>,
 }
@@ -195,6 +202,7 @@ impl Context {
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
         disk::sweep(&self.clusters);
+        owner::sweep(self);
         // What cannot be planned is told before a release is fetched for it.
         may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.name);
@@ -231,6 +239,8 @@ impl Context {
     ) -> Result<ClusterState, ClusterError> {
         let folder = self.clusters.folder(&request.name);
         let mut state = self.planned(request, version, runtime)?;
+        // Before anything runs that a `kill -9` of this process would leave behind.
+        owner::guard(self, &state)?;
         events(Event::Planned(Box::new(state.plan.clone())));
         if let Some(wanted) = request.read_ahead {
             let all = self.clusters.folders();
@@ -258,7 +268,7 @@ impl Context {
         let mut decide = |claimed: &Claimed| {
             let available = room::available(&self.clusters);
             let plan = self.plan(request, version, claimed, available)?;
-            let state = new_state(plan, runtime.clone(), request.ephemeral);
+            let state = new_state(plan, runtime.clone(), request);
             self.save(&state)?;
             saved = Some(state);
             Ok::<(), ClusterError>(())
@@ -405,6 +415,7 @@ impl Context {
             memory_limit: request.memory_limit,
             cpus: request.cpus,
             disk: request.disk,
+            folders: request.folders.clone(),
             disk_speed: request.disk_speed,
             archive: request.archive && archive::of_release(version),
             folder: self
@@ -574,7 +585,7 @@ fn apart(network: &NetworkPlan) -> Claimed {
     }
 }
 
-pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterState {
+pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, request: &UpRequest) -> ClusterState {
     let nodes = plan
         .nodes
         .iter()
@@ -589,7 +600,8 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         created_unix: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
-        ephemeral,
+        ephemeral: request.ephemeral,
+        owner: request.owner,
         maker: (own, started_at(own)),
         access: Access::of(&plan.folder, plan.security),
         secured: false,

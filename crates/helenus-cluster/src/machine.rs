@@ -6,6 +6,11 @@ use helenus_model::machine::Machine;
 use helenus_model::units::Bytes;
 use std::path::Path;
 
+mod devices;
+mod snapshot;
+pub(crate) use snapshot::Files;
+pub use snapshot::snapshot;
+
 /// This machine, as far as this process may use it.
 pub fn read() -> Machine {
     let uname = rustix::system::uname();

@@ -8,6 +8,7 @@ use crate::error::ClusterError;
 use crate::event::Event;
 use crate::launch::Started;
 use crate::lifecycle::{UpRequest, may_have_disks, new_state};
+use crate::owner;
 use crate::ready::{ReadyError, ReadyEvent};
 use crate::remove;
 use crate::state::{ClusterLock, ClusterState, StateError};
@@ -99,6 +100,7 @@ impl Context {
         events: &mut dyn FnMut(&str, Event),
     ) -> Result<Vec<Outcome>, ClusterError> {
         disk::sweep(&self.clusters);
+        owner::sweep(self);
         // What cannot be planned is told before a release is fetched for it.
         let plans = self.dry_run_many(request, names)?;
         plans.iter().try_for_each(may_have_disks)?;
@@ -114,12 +116,15 @@ impl Context {
                 for (name, claimed) in names.iter().zip(claimed) {
                     let request = named(request, name, names.len());
                     let plan = self.plan(&request, &version, claimed, available)?;
-                    let state = new_state(plan, runtime.clone(), request.ephemeral);
+                    let state = new_state(plan, runtime.clone(), &request);
                     self.save(&state)?;
                     states.push(state);
                 }
                 Ok::<(), ClusterError>(())
             })?;
+            states
+                .iter()
+                .try_for_each(|state| owner::guard(self, state))?;
             if let Some(state) = states.first() {
                 events(
                     &state.plan.name,

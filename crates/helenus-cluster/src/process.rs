@@ -1,9 +1,11 @@
-//! Signals to processes that are ours by their claim, and waiting for their end.
+//! Signals to processes that are ours by their claim, and waiting for the end of them and of a cluster's owner.
 //! Refuses names and patterns: a pid comes from a claim or from a child.
 
+use crate::error::{Class, Problem};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal, waitpid,
 };
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -71,24 +73,42 @@ pub fn is_paused(pid: Pid) -> bool {
     state.is_some_and(|rest| rest.starts_with('T'))
 }
 
-/// Waits until a process has ended.
+/// Waits until a process has ended; whether it has.
 fn wait(handle: &OwnedFd, within: Duration) -> bool {
+    wait_any(&[handle], Some(within)).unwrap_or(false)
+}
+
+/// Waits until one of these can be read, which a descriptor of a process can when that has ended; whether one can.
+pub(crate) fn wait_any(handles: &[&OwnedFd], until: Option<Duration>) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let until = Instant::now() + within;
+    let until = until.map(|within| Instant::now() + within);
+    let mut fds: Vec<PollFd<'_>> = handles
+        .iter()
+        .map(|handle| PollFd::new(*handle, PollFlags::IN))
+        .collect();
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.map(|left| Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        let mut fds = [PollFd::new(handle, PollFlags::IN)];
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return false,
-            Ok(_) => return true,
+        });
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(ready) => return Ok(ready > 0),
             Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return false,
+            Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// A descriptor of this very process, even if its number is given to another later; none on a kernel without them, or
+/// where the process is gone.
+pub(crate) fn handle(pid: i32) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
+}
+
+/// Whether the process of that number has ended, also if its parent has not asked for it yet.
+fn has_ended(pid: i32) -> bool {
+    handle(pid).is_some_and(|handle| wait(&handle, Duration::ZERO))
 }
 
 /// Ends this process with its parent, which may have ended already.
@@ -102,6 +122,59 @@ pub(crate) fn end_with(parent: i32) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::other("the command that started this has ended"))
+    }
+}
+
+/// When a process was started, in ticks since boot; none when it is gone.
+pub fn started_at(pid: i32) -> Option<u64> {
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; the start is the twentieth field behind it.
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
+}
+
+/// A process that clusters belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its number.
+    pub pid: i32,
+    /// Its start in ticks since boot, for numbers of processes come again.
+    pub started: u64,
+}
+
+/// No process has that number.
+#[derive(Debug, thiserror::Error)]
+#[error("no process {0} runs")]
+pub struct OwnerError(i32);
+
+impl Problem for OwnerError {
+    fn class(&self) -> Class {
+        Class::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = "--owner takes the number of the process with which the cluster shall end; of a shell's own: --owner $$";
+        Some(hint.to_owned())
+    }
+}
+
+impl Owner {
+    /// The process of that number.
+    ///
+    /// # Errors
+    /// None runs.
+    pub fn of(pid: i32) -> Result<Self, OwnerError> {
+        let started = started_at(pid).ok_or(OwnerError(pid))?;
+        Ok(Self { pid, started })
+    }
+
+    /// Whether it has ended; one that its parent has not asked for yet, too.
+    pub fn has_ended(self) -> bool {
+        started_at(self.pid) != Some(self.started) || has_ended(self.pid)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::disk;
 use crate::error::ClusterError;
 use crate::host_settings::{self, Changed};
 use crate::limits;
+use crate::outside;
 use crate::process;
 use fs_err as fs;
 use helenus_model::units::Bytes;
@@ -32,6 +33,9 @@ pub struct Removal {
     pub bytes: Bytes,
     /// Its folder.
     pub folder: PathBuf,
+    /// Folders of its nodes on other disks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<PathBuf>,
     /// Settings of the machine that go back to what they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub puts_back: Vec<Changed>,
@@ -62,11 +66,16 @@ pub fn look(context: &Context, name: &str) -> Result<Removal, ClusterError> {
         .filter(|f| alive::holder(f).is_ok_and(|h| h.is_some()))
         .count();
     let nodes = claimed.iter().filter(|f| !f.ends_with("training")).count();
+    let outside = outside::of(&folder);
+    let bytes = outside
+        .iter()
+        .fold(size(&folder), |sum, folder| sum + size(folder));
     Ok(Removal {
         name: name.into(),
         nodes,
         running,
-        bytes: size(&folder),
+        bytes,
+        outside,
         puts_back: host_settings::ends_with(
             &context.env.root,
             &folder,
@@ -90,6 +99,7 @@ pub fn remove(context: &Context, name: &str) -> Result<Removal, ClusterError> {
     }
     disk::unmount_below(&removal.folder)?;
     limits::remove(&removal.folder);
+    outside::remove(&removal.folder)?;
     let others = context.clusters.folders().unwrap_or_default();
     host_settings::put_back(&context.env.root, &removal.folder, &others);
     let leaving = removal

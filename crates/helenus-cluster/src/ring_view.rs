@@ -15,7 +15,7 @@ use helenus_model::plan::NodePlan;
 use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State, load_from_gossip};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A node that takes longer to answer `SELECT … FROM system.local` is down for a person, unless its process runs.
@@ -188,8 +188,10 @@ fn planned(state: &ClusterState) -> ClusterView {
 /// None where it has no file yet.
 fn on_disk(node: &NodePlan) -> Option<u64> {
     let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    let data = Path::new(&node.storage()).join("data");
-    let tables = entries(data).flat_map(|keyspace| entries(keyspace.path()));
+    let data = node.data_folders().into_iter().map(PathBuf::from);
+    let tables = data
+        .flat_map(entries)
+        .flat_map(|keyspace| entries(keyspace.path()));
     let files = tables.flat_map(|table| entries(table.path()));
     let sizes = files.filter_map(|file| file.metadata().ok().filter(std::fs::Metadata::is_file));
     let bytes = sizes.map(|file| file.len()).sum();

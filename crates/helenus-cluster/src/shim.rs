@@ -5,6 +5,7 @@ use crate::alive;
 use crate::net::client::Keeper;
 use crate::process::end_with;
 use fs_err as fs;
+use helenus_model::plan::Pin;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,6 +34,9 @@ pub struct Launch {
     /// How late the kernel may wake its threads, in microseconds; unset leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_slack_us: Option<u64>,
+    /// Processors and NUMA nodes that it may use; all where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
     /// Control groups that the node belongs to.
     #[serde(default)]
     pub cgroups: Vec<PathBuf>,
@@ -67,6 +71,9 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
         .and_then(|us| NonZeroU64::new(us * 1000))
     {
         rustix::thread::set_current_timer_slack(Some(slack))?;
+    }
+    if let Some(pin) = &launch.pin {
+        crate::pin::pin(pin)?;
     }
     if let Some((cluster, space)) = &launch.network {
         let keeper = Keeper::call(cluster).map_err(io::Error::other)?;

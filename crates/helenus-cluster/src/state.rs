@@ -6,6 +6,7 @@ use crate::error::{Class, Problem};
 use crate::limits::Limits;
 use crate::marks::{BaselineMark, Given};
 use crate::process;
+pub use crate::process::{Owner, started_at};
 use fs_err as fs;
 use helenus_model::access::Access;
 use helenus_model::format::{Format, FormatError};
@@ -46,6 +47,9 @@ pub struct ClusterState {
     /// Process that made it, with its start in ticks since boot, for numbers of processes come again;
     /// an ephemeral cluster whose maker is gone is a leftover.
     pub maker: (i32, Option<u64>),
+    /// The process that it belongs to, and ends with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     /// Everything decided before the start.
     pub plan: ClusterPlan,
     /// What nodes are launched with.
@@ -568,16 +572,4 @@ pub fn condition(node: &NodePlan, wanted: Wanted) -> io::Result<(NodeCondition, 
         NodeCondition::Running
     };
     Ok((condition, Some(pid.as_raw_pid())))
-}
-
-/// When a process was started, in ticks since boot; none when it is gone.
-pub fn started_at(pid: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything; the start is the twentieth field behind it.
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()
 }

@@ -393,10 +393,12 @@ impl Bench<'_> {
             &plan,
             &self.context.cancel,
             &mut |line| {
-                if let SampleLine::Interval(interval) = line {
+                if let SampleLine::Interval(interval) = line
+                    && let Some(phase) = plan.phases.get(interval.phase)
+                {
                     second += 1;
                     events(LabEvent::Interval {
-                        phase: "probe",
+                        phase,
                         interval,
                         done: (second, whole),
                     });
@@ -495,20 +497,17 @@ impl Bench<'_> {
                     if interval.phase == 0 {
                         measured_from.see(interval);
                     }
-                    let known = plan.phases.get(interval.phase);
-                    let phase = known.map_or("", |p| p.name.as_str());
-                    let whole_s = known
-                        .and_then(run_plan::Phase::whole_ms)
-                        .map(|ms| ms / 1000);
-                    let done = match (whole_s, known) {
-                        (None, Some(phase)) => (counted.add(interval), phase.measured_operations()),
-                        (whole, _) => (watch.seconds(), whole.unwrap_or_default()),
-                    };
-                    events(LabEvent::Interval {
-                        phase,
-                        interval,
-                        done,
-                    });
+                    if let Some(phase) = plan.phases.get(interval.phase) {
+                        let done = match phase.whole_ms() {
+                            None => (counted.add(interval), phase.measured_operations()),
+                            Some(whole_ms) => (watch.seconds(), whole_ms / 1000),
+                        };
+                        events(LabEvent::Interval {
+                            phase,
+                            interval,
+                            done,
+                        });
+                    }
                 }
                 accumulator.take(line)?;
                 let next = searching.after(line, &plan, &accumulator, events);

@@ -3,12 +3,13 @@
 
 use helenus_cluster::context::Context;
 use helenus_model::comparison::{
-    ARRIVALS, CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts,
-    Stages, compare,
+    ARRIVALS, CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, JDK, MACHINE, Options,
+    RunFacts, Stages, compare,
 };
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::{Compression, Extent, RunPlan};
+use helenus_model::units::Bytes;
 use helenus_record::{ComparisonId, History, HistoryError, RunId, RunSummary, StoredRun};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -66,15 +67,29 @@ pub fn stored(context: &Context, sides: &[String], bars: Vec<FailOn>) -> Result<
         [a, b, ..] => (a, b),
         [] => return Err(StoredError::OneSide("nothing".to_owned())),
     };
+    let comparison = compared(&history, [a, b], bars)?;
+    let id = Some(history.add_comparison(&comparison, wall_ns())?);
+    Ok(Made { comparison, id })
+}
+
+/// Compares two sides of stored runs, and keeps nothing.
+///
+/// # Errors
+/// As [`stored`].
+pub fn compared(
+    history: &History,
+    [a, b]: [&str; 2],
+    bars: Vec<FailOn>,
+) -> Result<Comparison, StoredError> {
     let read = |name: &str| -> Result<Vec<Stored>, StoredError> {
         let found = history.resolve_all(name)?;
-        let read = |line: RunSummary| Stored::read(&history, line.id).transpose();
+        let read = |line: RunSummary| Stored::read(history, line.id).transpose();
         let stored: Result<_, HistoryError> = found.into_iter().filter_map(read).collect();
         Ok(stored?)
     };
     let options = Options {
-        label_a: a.clone(),
-        label_b: b.clone(),
+        label_a: a.to_owned(),
+        label_b: b.to_owned(),
         bars,
         stages: Stages::Fixed,
     };
@@ -86,9 +101,11 @@ pub fn stored(context: &Context, sides: &[String], bars: Vec<FailOn>) -> Result<
         return Err(StoredError::BothSides(both.line.id));
     }
     let numbered = numbered(&a, &b);
-    let comparison = compare(&facts(&a, numbered), &facts(&b, numbered), &options)?;
-    let id = Some(history.add_comparison(&comparison, wall_ns())?);
-    Ok(Made { comparison, id })
+    Ok(compare(
+        &facts(&a, numbered),
+        &facts(&b, numbered),
+        &options,
+    )?)
 }
 
 /// Where the history is.
@@ -180,8 +197,29 @@ fn stored_facts(stored: &StoredRun) -> Result<Vec<Fact>, HistoryError> {
         let used = if used { "used" } else { "not used" };
         facts.push(fact(CLASS_ARCHIVE, used.to_owned()));
     }
+    facts.push(fact(MACHINE, machine(stored)));
     facts.push(fact("Helenus", stored.helenus_version.clone()));
     Ok(facts)
+}
+
+/// A run's machine in words. Two of the same make are two where a run came from another history.
+fn machine(stored: &StoredRun) -> String {
+    let host = &stored.host;
+    let word = |field: &str| host[field].as_str().unwrap_or("unknown");
+    let memory = host["memory"].as_u64().map_or(String::new(), |bytes| {
+        format!(", {} of memory", Bytes(bytes))
+    });
+    let cores = host["cores"].as_u64().unwrap_or_default();
+    let elsewhere = if stored.summary.received {
+        ", another history's"
+    } else {
+        ""
+    };
+    format!(
+        "{cores} processors {}{memory}, Linux {}{elsewhere}",
+        word("processor"),
+        word("kernel")
+    )
 }
 
 fn fact(what: &str, value: String) -> Fact {

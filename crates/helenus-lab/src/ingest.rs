@@ -6,6 +6,7 @@ mod distinct;
 mod encoding;
 mod gather;
 mod keeper;
+mod limit;
 mod packed;
 mod parts;
 mod proof;
@@ -13,10 +14,10 @@ mod send;
 mod source;
 mod sstable;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 
-pub use proof::Proof;
+pub use proof::{Proof, SampleProof};
 pub use sstable::Sstables;
 
 use helenus_cluster::cancel::Cancel;
@@ -71,6 +72,19 @@ pub enum Way {
     Sstable,
 }
 
+/// How file and table are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// In full; by a sample where that would take longer than the load itself.
+    Auto,
+    /// All rows.
+    Full,
+    /// Rows of some tokens.
+    Sample,
+    /// Not at all.
+    None,
+}
+
 /// What is loaded, and how.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
@@ -110,8 +124,8 @@ pub struct LoadRequest {
     pub restart: bool,
     /// Whether a non-frozen list is written: a repeated write must be dated later than the one before.
     pub has_lists: bool,
-    /// Whether the file and the table are compared at the end.
-    pub verify: bool,
+    /// How the file and the table are compared at the end.
+    pub verify: Verify,
     /// Seconds since 1970 in microseconds, now.
     pub now_us: i64,
 }
@@ -290,6 +304,9 @@ impl IngestError {
                     .to_owned(),
             ),
             Self::Interrupted { .. } => Some("the same command resumes it".to_owned()),
+            Self::Kept { .. } => {
+                Some("when it can be written, the same command resumes the load".to_owned())
+            }
             _ => None,
         }
     }
@@ -339,17 +356,17 @@ pub fn load(
         None => Vec::new(),
     };
     let (proof, unproved) = match request.verify {
-        false => (None, Some("--verify none".to_owned())),
-        true if request.files.iter().any(|file| file.as_os_str() == "-") => {
+        Verify::None => (None, Some("--verify none".to_owned())),
+        _ if request.files.iter().any(|file| file.as_os_str() == "-") => {
             (None, Some("standard input cannot be read again".to_owned()))
         }
-        true if !lacking.is_empty() => {
+        _ if !lacking.is_empty() => {
             let names: Vec<String> = lacking.iter().map(u32::to_string).collect();
             let of = request.part.map_or(1, |part| part.of);
             let why = format!("of {of} parts these are not done: {}", names.join(", "));
             (None, Some(why))
         }
-        true => {
+        _ => {
             let whole = LoadRequest {
                 part: None,
                 ..(*request).clone()

@@ -9,15 +9,18 @@ pub mod experiment;
 pub mod faults;
 pub mod flame;
 pub mod generator;
+pub mod http;
 pub mod ingest;
 pub mod inside;
 pub mod ledger;
 pub mod levels;
+pub mod metrics;
 pub mod populate;
 pub mod search;
 pub mod serving;
 pub mod stress;
 pub mod target;
+pub mod unload;
 pub mod watch;
 
 pub use bench::{BenchError, BenchRequest, Finished, LabEvent, run};

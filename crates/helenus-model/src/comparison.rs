@@ -39,6 +39,9 @@ pub const CLASS_ARCHIVE: &str = "class archive";
 /// not compared.
 pub const ARRIVALS: &str = "arrivals of ";
 
+/// The fact of a run that describes its machine; a difference in it is a caution.
+pub const MACHINE: &str = "machine";
+
 /// The fact of a run that names its JDK; a difference in it is a caution.
 pub const JDK: &str = "JDK";
 

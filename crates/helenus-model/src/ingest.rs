@@ -10,8 +10,10 @@ pub mod json_lines;
 pub mod layout;
 pub mod mapping;
 pub mod part;
+pub mod sample;
 #[cfg(test)]
 mod tests;
+pub mod unloading;
 pub mod write;
 
 pub use expand::{Expand, Expansion};
@@ -20,6 +22,8 @@ pub use journal::{FileMark, LoadJournal, Place};
 pub use layout::Layout;
 pub use mapping::{Mapping, MappingError, Target, Wishes, Wrong};
 pub use part::{LoadParts, Part};
+pub use sample::Sample;
+pub use unloading::Split;
 pub use write::Writing;
 
 /// A record's fields: none where a field is null.

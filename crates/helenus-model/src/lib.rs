@@ -3,6 +3,12 @@
 //!
 //! The modules stand in a fixed order; each may use only those above it (`cargo xtask order` checks).
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "Helenus runs on Linux: it needs /proc, network namespaces and cgroups. On macOS and Windows run it in a Linux virtual \
+     machine, WSL2 or a container: docs/other-systems.md"
+);
+
 // Words and numbers.
 pub mod calendar;
 pub mod dead_verb;
@@ -54,6 +60,10 @@ pub mod like;
 
 pub mod plan;
 
+pub mod sizing;
+
+pub mod tuned;
+
 pub mod kube;
 
 pub mod fault;
@@ -69,6 +79,8 @@ pub mod upgrade;
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
 pub mod stats;
+
+pub mod trend;
 
 pub mod dist;
 pub mod schedule;
@@ -94,6 +106,10 @@ pub mod agent;
 pub mod ledger;
 
 pub mod telemetry;
+
+pub mod metrics;
+
+pub mod live;
 
 pub mod gc_log;
 

@@ -4,6 +4,22 @@
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+mod cpus;
+mod describe;
+mod known;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+pub use cpus::{Cpus, CpusError};
+pub use describe::{DescribeError, describe, parse};
+pub use known::{KNOWN, known};
+pub(crate) use snapshot::read_as;
+pub use snapshot::{
+    Cgroup, Disk, Java, Kernel, Limit, MachineMemory, Mount, NetworkCard, NumaNode, Platform,
+    Processors, SNAPSHOT_VERSION, Snapshot,
+};
+
 /// Facts of the machine on which a cluster shall stand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {

@@ -28,6 +28,7 @@ mod places;
 mod room;
 mod security;
 mod settings;
+mod spot;
 pub(crate) use collector::COLLECTORS;
 pub use facts::facts;
 pub use files::{
@@ -35,9 +36,10 @@ pub use files::{
     rackdc, shapes_archive,
 };
 pub use join::{JoinError, Joining, Newcomer};
-pub use own::OwnPlan;
+pub use own::{NodeWords, OwnPlan};
 pub(crate) use places::{COORDINATOR, own_keys};
 pub(crate) use security::TOP_KEYS;
+pub use spot::{Folders, Pin};
 
 pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 
@@ -120,29 +122,14 @@ pub struct PlanRequest {
     pub disk_speed: Option<DiskLimit>,
     /// Size of each node's own disk in memory; nodes write to the machine's disk unless set.
     pub disk: Option<Bytes>,
+    /// Folders for data on other disks than the cluster's folder.
+    pub folders: Folders,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
     /// What single nodes are given after all others, in the topology's order; empty where none is given anything.
     pub by_node: Vec<NodeWords>,
     /// The cluster's own network, where it has one.
     pub network: Option<NetworkPlan>,
-}
-
-/// What one node is given for itself: a preset, checked settings, flags, the size of its disk.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct NodeWords {
-    /// Preset in place of the cluster's.
-    pub preset: Option<PresetName>,
-    /// Checked `cassandra.yaml` keys with their values.
-    pub set: Vec<(String, Value)>,
-    /// Flags of the JVM.
-    pub jvm: Vec<String>,
-    /// Size of its own disk in memory, in place of the cluster's.
-    pub disk: Option<Bytes>,
-    /// `-Xmx` in place of the cluster's.
-    pub heap: Option<Bytes>,
-    /// `-Xmn` in place of the cluster's.
-    pub new_heap: Option<Bytes>,
 }
 
 /// The plan of a cluster.
@@ -201,6 +188,12 @@ pub struct NodePlan {
     /// Size of its own disk in memory, mounted below its folder; absent where it writes to the machine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Bytes>,
+    /// Its folders on other disks; absent where its data are in its own folder.
+    #[serde(default, skip_serializing_if = "Folders::is_none")]
+    pub folders: Folders,
+    /// What its process may use; absent where that is everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
     /// Text of cassandra.yaml.
     pub yaml: String,
     /// Flags and properties of the JVM, but for class path, archive and module flags.
@@ -490,6 +483,9 @@ fn heap_of(
             new: Some(Bytes::mib(new.max(1))),
         };
     }
+    if collector::sizes_young(&request.jvm) {
+        heap.new = None;
+    }
     if let Some(new) = new {
         heap.new = Some(new);
     }
@@ -530,11 +526,14 @@ fn node_plans(
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
             let folder = format!("{}/{name}", request.folder);
             let disk = disk::of(request, index);
-            let storage = disk::storage(&folder, disk);
+            let own = request.by_node.get(index);
+            let folders = own.and_then(|own| own.folders.as_ref());
+            let folders = folders.unwrap_or(&request.folders);
+            let folders = folders.of(&request.name, &name);
+            let storage = disk::storage(&folder, disk, &folders);
             let address = request.addresses[index];
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
-            let own = request.by_node.get(index);
             let own_set = own.map(|own| own.set.as_slice()).unwrap_or_default();
             let persons: Vec<&(String, Value)> = set.iter().chain(own_set).collect();
             let policy = disk::policy(disk, request.like);
@@ -545,7 +544,8 @@ fn node_plans(
                 )
                 .chain(&security)
                 .chain(persons.iter().copied());
-            let yaml = yaml::render(&cassandra_yaml(request, settings, index, &storage, &tokens));
+            let places = (storage.as_str(), &folders);
+            let yaml = yaml::render(&cassandra_yaml(request, settings, index, places, &tokens));
             let mut jvm = jvm_flags(request, written, heap, address);
             jvm.extend(own.map(|own| own.jvm.clone()).unwrap_or_default());
             collector::one(&mut jvm);
@@ -569,6 +569,8 @@ fn node_plans(
                 coordinator: place.coordinator,
                 folder,
                 disk,
+                folders,
+                pin: own.and_then(|own| own.pin.clone()),
                 yaml,
                 jvm,
                 environment,
@@ -598,7 +600,7 @@ fn cassandra_yaml<'a>(
     request: &PlanRequest,
     settings: impl Iterator<Item = &'a (String, Value)>,
     index: usize,
-    storage: &str,
+    (storage, folders): (&str, &Folders),
     tokens: &[i64],
 ) -> Value {
     let mut map = Map::new();
@@ -616,6 +618,10 @@ fn cassandra_yaml<'a>(
         storage,
         &seeds,
     ));
+    let data = spot::data_folders(folders, storage);
+    map.insert("data_file_directories".into(), data.into());
+    let commitlog = spot::commitlog(folders, storage);
+    map.insert("commitlog_directory".into(), commitlog.into());
     if !tokens.is_empty() {
         map.insert("initial_token".into(), tokens.join(",").into());
     }

@@ -11,4 +11,4 @@ pub use journal::{Changed, CountedSpan, JournalHead};
 pub use pace::{Next, Pace, Trouble, Way};
 pub use partitions::{Large, PartitionSizes};
 pub use report::{CountReport, NodeCount, RangeCount, ScanProgress};
-pub use span::{Overlap, Piece, Span, WHOLE_RING, pieces, rest};
+pub use span::{Overlap, Piece, Span, WHOLE_RING, pieces, rest, within};

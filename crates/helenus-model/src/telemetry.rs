@@ -26,6 +26,9 @@ pub const EMULATOR: &str = "@emulator";
 /// The name under which the slowest operations of each interval are kept; no node can have it.
 pub const SLOWEST: &str = "@slowest";
 
+/// A node that was not seen for so long is down, in nanoseconds: it is looked at every second.
+pub const UNSEEN_NS: u64 = 3_000_000_000;
+
 /// What was seen of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {

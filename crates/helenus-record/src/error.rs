@@ -55,6 +55,17 @@ pub enum HistoryError {
         /// The mode that SQLite fell back to.
         found: String,
     },
+    /// A folder of runs cannot be read or written.
+    #[error("cannot read or write {}", path.display())]
+    Folder {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file that should be a run of a history, and is not.
+    #[error("{0}")]
+    NotOurs(String),
     /// Reading or writing failed.
     #[error("cannot read or write the history")]
     Database(#[from] rusqlite::Error),
@@ -233,6 +244,10 @@ impl HistoryError {
                 io::ErrorKind::StorageFull => Some(FULL.into()),
                 _ => Some("set HELENUS_HOME to another folder".into()),
             },
+            Self::Folder { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Some(FULL.into())
+            }
+            Self::Folder { .. } => Some("name a folder that you may write to".into()),
             Self::Foreign { .. } => Some("name another file, or move this one aside".into()),
             Self::Newer { .. } => {
                 Some("use the newer helenus, or another HELENUS_HOME for this one".into())
@@ -273,6 +288,7 @@ impl HistoryError {
             Self::Write(error) if error.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Write(_)
             | Self::Json { .. }
+            | Self::NotOurs(_)
             | Self::UnknownTrial { .. }
             | Self::OtherRestart { .. }
             | Self::Ended { .. }

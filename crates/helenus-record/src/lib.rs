@@ -24,6 +24,8 @@ mod read;
 mod reference;
 pub mod report;
 mod run;
+mod series;
+mod sync;
 mod tag;
 pub mod when;
 mod write;
@@ -39,4 +41,6 @@ pub use run::{
     Ending, ON_KEY, PhaseSummary, RunBeginning, RunFilter, RunPlace, RunPlacement, RunState,
     RunSummary, StoredRun,
 };
+pub use series::{Measure, Point, Series};
+pub use sync::{SUFFIX, Synced};
 pub use tag::{TagError, check_tag};

@@ -31,6 +31,7 @@ static MIGRATIONS: &[&str] = &[
     include_str!("schema/0003-rows.sql"),
     include_str!("schema/0004-experiments.sql"),
     include_str!("schema/0005-host-speed.sql"),
+    include_str!("schema/0006-sync.sql"),
 ];
 
 /// The history of runs. Several may be open on one file, in one process or in many; writers take turns.

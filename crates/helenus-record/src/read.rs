@@ -69,7 +69,7 @@ impl History {
         let mut statement = one.prepare(&format!(
             "SELECT {SUMMARY} FROM run WHERE (:state IS NULL OR state = :state) \
              AND (:release IS NULL OR release = :release) AND (:workload IS NULL OR workload = :workload) \
-             AND (:plan_hash IS NULL OR plan_hash = :plan_hash) \
+             AND (:before IS NULL OR id < :before) AND (:plan_hash IS NULL OR plan_hash = :plan_hash) \
              AND (:tag IS NULL OR id IN (SELECT run_id FROM tag WHERE tag = :tag)) \
              ORDER BY id DESC"
         ))?;
@@ -78,6 +78,7 @@ impl History {
                 ":state": filter.state.map(Word),
                 ":release": filter.release,
                 ":workload": filter.workload,
+                ":before": filter.before,
                 ":plan_hash": filter.plan_hash,
                 ":tag": filter.tag,
             },
@@ -177,16 +178,20 @@ impl History {
 }
 
 /// The columns that [`summary`] reads.
-pub(crate) const SUMMARY: &str = "id, state, verdict, began_wall_ns, release, preset, jvm, workload, plan_hash, seed, restart_id, writer";
+pub(crate) const SUMMARY: &str = "id, state, verdict, began_wall_ns, release, preset, jvm, workload, plan_hash, seed, restart_id, writer, received";
 
 pub(crate) fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>> {
-    connection.query_row("SELECT max(id) FROM run", [], |row| row.get(0))
+    let sql = "SELECT id FROM run ORDER BY received, id DESC LIMIT 1";
+    connection.query_row(sql, [], |row| row.get(0)).optional()
 }
 
 /// The newest run that has ended: of one under way, and of one that was cut off, nothing is known.
 pub(crate) fn last(connection: &Connection) -> Result<RunId, HistoryError> {
-    let ended = "SELECT max(id) FROM run WHERE state <> 'broken'";
-    let ended: Option<RunId> = connection.query_row(ended, [], |row| row.get(0))?;
+    // What came from elsewhere is nobody's last run here.
+    let ended = "SELECT id FROM run WHERE state <> 'broken' ORDER BY received, id DESC LIMIT 1";
+    let ended: Option<RunId> = connection
+        .query_row(ended, [], |row| row.get(0))
+        .optional()?;
     match (ended, newest(connection)?) {
         (Some(run), _) => Ok(run),
         (None, Some(_)) => Err(HistoryError::NoneEnded),
@@ -214,6 +219,7 @@ pub(crate) fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Resul
         running: state == RunState::Broken && writer.is_some_and(|w| writer::lives(&w)),
         verdict: row.get::<_, Option<Word<_>>>("verdict")?.map(|word| word.0),
         began_wall_ns: row.get("began_wall_ns")?,
+        received: row.get("received")?,
         release: row.get("release")?,
         preset: row.get("preset")?,
         jvm: row.get("jvm")?,
@@ -230,7 +236,7 @@ pub(crate) fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Resul
 
 fn phase_summaries(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseSummary>> {
     let mut statement = connection.prepare_cached(
-        "SELECT p.name, p.rate_per_s, p.achieved_per_s, p.verdict, s.p99_us, r.p99_us FROM phase p \
+        "SELECT p.name, p.rate_per_s, p.achieved_per_s, p.verdict, s.p99_us, r.p99_us, p.in_flight FROM phase p \
          LEFT JOIN operation o ON o.phase_id = p.id AND o.is_total = 1 \
          LEFT JOIN distribution s ON s.operation_id = o.id AND s.measure = 'service' \
          LEFT JOIN distribution r ON r.operation_id = o.id AND r.measure = 'response' \
@@ -244,6 +250,7 @@ fn phase_summaries(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<
             verdict: row.get::<_, Option<Word<_>>>(3)?.map(|word| word.0),
             service_p99_us: row.get(4)?,
             response_p99_us: row.get(5)?,
+            in_flight: row.get(6)?,
         })
     })?;
     phases.collect()

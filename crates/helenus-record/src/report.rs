@@ -27,6 +27,7 @@ mod percentiles;
 mod rates;
 mod run;
 mod series;
+mod site;
 mod tables;
 mod tail;
 mod time;
@@ -37,6 +38,7 @@ pub use experiment_page::experiment_html;
 pub use experiment_sheets::{Sheet, experiment_sheets};
 pub use flame::{FlameReport, flame_html, flame_svg};
 pub use measured_on::measured_on;
+pub use site::{ClusterLine, Narrowed, NodeLine, Site};
 pub use words::headline as run_answer;
 
 use crate::run::StoredRun;

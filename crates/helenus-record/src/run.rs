@@ -147,6 +147,8 @@ pub struct RunFilter {
     pub running: Option<bool>,
     /// Only with the plan of this hash.
     pub plan_hash: Option<String>,
+    /// Only those with a smaller number.
+    pub before: Option<RunId>,
     /// At most so many, the newest.
     pub limit: Option<u32>,
 }
@@ -164,6 +166,8 @@ pub struct RunSummary {
     pub verdict: Option<Verdict>,
     /// The wall clock at its beginning, in nanoseconds since 1970.
     pub began_wall_ns: u64,
+    /// It came from another history, by [`crate::History::sync`].
+    pub received: bool,
     /// Cassandra's version, where known.
     pub release: Option<String>,
     /// The nodes' preset, where known.
@@ -191,6 +195,8 @@ pub struct PhaseSummary {
     pub name: String,
     /// Operations a second that were asked for; none in a closed loop.
     pub rate_per_s: Option<f64>,
+    /// Most operations in flight at once.
+    pub in_flight: u32,
     /// Operations a second that ended well; none without a result.
     pub achieved_per_s: Option<f64>,
     /// Service time p99 in microseconds; none where too few samples lie above it.

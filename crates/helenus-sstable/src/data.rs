@@ -8,6 +8,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::compress_bound;
 
 /// Bytes that are handed to the thread at once: a multiple of every length of chunks.
 const BLOCK: usize = 1 << 20;
@@ -28,6 +30,42 @@ pub enum Compression {
         /// Bytes of a chunk before compression: a power of two from 4 KiB to 1 MiB.
         chunk_bytes: usize,
     },
+    /// By Zstandard, which 4.0 and later read.
+    Zstd {
+        /// Bytes of a chunk before compression: a power of two from 4 KiB to 1 MiB.
+        chunk_bytes: usize,
+        /// From 1 to 22; Cassandra's own is 3.
+        level: i32,
+    },
+}
+
+/// What compresses chunks.
+enum Packer {
+    Lz4,
+    Zstd(Compressor<'static>),
+}
+
+impl Packer {
+    /// Appends a chunk, compressed.
+    fn pack(&mut self, chunk: &[u8], packed: &mut Vec<u8>) -> io::Result<()> {
+        let from = packed.len();
+        match self {
+            Self::Lz4 => {
+                let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+                packed.extend_from_slice(&length.to_le_bytes());
+                let most = lz4_flex::block::get_maximum_output_size(chunk.len());
+                packed.resize(from + 4 + most, 0);
+                let written = lz4_flex::block::compress_into(chunk, &mut packed[from + 4..]);
+                packed.truncate(from + 4 + written.map_err(io::Error::other)?);
+            }
+            Self::Zstd(zstd) => {
+                packed.resize(from + compress_bound(chunk.len()), 0);
+                let written = zstd.compress_to_buffer(chunk, &mut packed[from..])?;
+                packed.truncate(from + written);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What the thread found.
@@ -57,7 +95,7 @@ impl Data {
         let file = File::create(path)?;
         let (to, blocks) = sync_channel::<Vec<u8>>(WAITING);
         let thread = std::thread::spawn(move || {
-            let mut chunks = Chunks::new(file, compression);
+            let mut chunks = Chunks::new(file, compression)?;
             for block in blocks {
                 chunks.put(&block)?;
             }
@@ -122,7 +160,8 @@ impl Data {
 /// The thread's side.
 struct Chunks {
     file: File,
-    compression: Compression,
+    /// What compresses, and bytes of a chunk.
+    packer: Option<(Packer, usize)>,
     packed: Vec<u8>,
     /// Where each chunk begins; of uncompressed data, its checksum.
     places: Vec<u64>,
@@ -132,36 +171,40 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn new(file: File, compression: Compression) -> Self {
-        Self {
+    fn new(file: File, compression: Compression) -> io::Result<Self> {
+        let packer = match compression {
+            Compression::None => None,
+            Compression::Lz4 { chunk_bytes } => Some((Packer::Lz4, chunk_bytes)),
+            Compression::Zstd { chunk_bytes, level } => {
+                let mut zstd = Compressor::new(level)?;
+                zstd.include_checksum(true)?;
+                Some((Packer::Zstd(zstd), chunk_bytes))
+            }
+        };
+        Ok(Self {
             file,
-            compression,
+            packer,
             packed: Vec::new(),
             places: Vec::new(),
             bytes: 0,
             disk_bytes: 0,
             digest: Hasher::new(),
-        }
+        })
     }
 
     fn put(&mut self, block: &[u8]) -> io::Result<()> {
         self.bytes += block.len() as u64;
-        let Compression::Lz4 { chunk_bytes } = self.compression else {
+        let Some((packer, chunk_bytes)) = &mut self.packer else {
             let sums = block.chunks(PLAIN_CHUNK).map(crc32fast::hash);
             self.places.extend(sums.map(u64::from));
             return self.write(block);
         };
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
-        for chunk in block.chunks(chunk_bytes) {
+        for chunk in block.chunks(*chunk_bytes) {
             let from = packed.len();
             self.places.push(self.disk_bytes + from as u64);
-            let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-            packed.extend_from_slice(&length.to_le_bytes());
-            let most = lz4_flex::block::get_maximum_output_size(chunk.len());
-            packed.resize(from + 4 + most, 0);
-            let written = lz4_flex::block::compress_into(chunk, &mut packed[from + 4..]);
-            packed.truncate(from + 4 + written.map_err(io::Error::other)?);
+            packer.pack(chunk, &mut packed)?;
             let sum = crc32fast::hash(&packed[from..]);
             packed.extend_from_slice(&sum.to_be_bytes());
         }
@@ -179,16 +222,20 @@ impl Chunks {
     fn end(self) -> io::Result<Stored> {
         self.file.sync_all()?;
         let mut beside = Vec::with_capacity(self.places.len() * 8 + 64);
-        let name = match self.compression {
-            Compression::None => {
+        let name = match self.packer {
+            None => {
                 put_count(PLAIN_CHUNK, &mut beside);
                 for sum in &self.places {
                     beside.extend_from_slice(&sum.to_be_bytes()[4..]);
                 }
                 "CRC.db"
             }
-            Compression::Lz4 { chunk_bytes } => {
-                put_utf("LZ4Compressor", &mut beside);
+            Some((packer, chunk_bytes)) => {
+                let name = match packer {
+                    Packer::Lz4 => "LZ4Compressor",
+                    Packer::Zstd(_) => "ZstdCompressor",
+                };
+                put_utf(name, &mut beside);
                 put_count(0, &mut beside);
                 put_count(chunk_bytes, &mut beside);
                 // No chunk is ever left uncompressed.

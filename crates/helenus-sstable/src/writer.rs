@@ -239,7 +239,9 @@ impl Writer {
         #[expect(clippy::cast_precision_loss, reason = "a ratio")]
         let ratio = match self.options.compression {
             Compression::None => -1.0,
-            Compression::Lz4 { .. } => stored.disk_bytes as f64 / stored.bytes.max(1) as f64,
+            Compression::Lz4 { .. } | Compression::Zstd { .. } => {
+                stored.disk_bytes as f64 / stored.bytes.max(1) as f64
+            }
         };
         let shares = (self.options.false_positives, ratio);
         let statistics = bytes(&self.layout, &self.base, &collected, shares);

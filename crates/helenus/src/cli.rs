@@ -6,6 +6,7 @@ pub(crate) mod baseline;
 pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod count;
+pub(crate) mod doctor;
 pub(crate) mod doors;
 pub(crate) mod env;
 pub(crate) mod experiment;
@@ -18,7 +19,9 @@ pub(crate) mod kube;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod load;
+pub(crate) mod machine;
 pub(crate) mod many;
+pub(crate) mod metrics;
 pub(crate) mod nb;
 pub(crate) mod node;
 pub(crate) mod pod;
@@ -26,22 +29,24 @@ pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
 pub(crate) mod shell;
+pub(crate) mod site;
 pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod upgrade;
 pub(crate) mod workload;
 pub(crate) mod wrong;
 
-pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
+pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PinArg, PresetArg};
 pub(crate) use self::load::{
-    ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, PacingArg, PhaseArg, Warmup,
+    ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, LiveArg, PacingArg, PhaseArg,
+    Shown, Warmup,
 };
 pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
 use crate::error::CommandError;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use helenus_model::units::parse_duration;
+use helenus_model::units::{Bytes, parse_duration};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -207,6 +212,12 @@ pub(crate) enum Verb {
   helenus logs c/node2
   helenus logs c/node2 --follow")]
     Logs(Logs),
+    /// Gather configuration, settings, logs and results into one archive, without secrets
+    Collect(Collect),
+    /// Serve nodes for Prometheus; print its configuration and a dashboard
+    Metrics(metrics::Metrics),
+    /// A page in the browser over runs, trends, comparisons, experiments and clusters
+    Ui(site::Site),
     /// Kill a node with SIGKILL; its data stays
     #[command(after_help = "Examples:
   helenus kill c/node2
@@ -254,11 +265,12 @@ pub(crate) enum Verb {
     Releases(Releases),
     /// Presets, with the reason for each setting
     Presets(Presets),
+    /// A machine as a value: processors, NUMA nodes, memory, disks, network, kernel
+    Machine(machine::Machine),
+    /// Plan what a machine can carry: instances, heaps, settings, disks; each with its reason and source
+    Plan(machine::Plan),
     /// Check this machine: what it has and lacks, with the cure
-    #[command(after_help = "Examples:
-  helenus doctor
-  helenus doctor --format json")]
-    Doctor,
+    Doctor(doctor::Doctor),
     /// Generate load for a command on another machine: `run`, `bench` or `stress` with --agent
     LoadAgent(agent::LoadAgent),
     /// Measure the load generator itself against a null server: cost, highest rate, lateness
@@ -286,6 +298,9 @@ pub(crate) enum Verb {
     /// Holds a cluster's network (internal)
     #[command(name = "__keep", hide = true)]
     Keep { folder: PathBuf },
+    /// Removes a cluster when the process that it belongs to has ended (internal)
+    #[command(name = "__owned", hide = true)]
+    Owned { name: String, id: String },
     /// Becomes a program in a namespace of a cluster's network (internal)
     #[command(name = "__within", hide = true)]
     Within {
@@ -348,7 +363,12 @@ pub(crate) struct Calibrate {
   helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what would not
+  helenus up c --instances auto          as many instances as the machine can carry, each on its processors
+  helenus up c --plan p.toml             as `helenus plan > p.toml` planned this machine
+  helenus up c --data-dir /mnt/nvme0 --commitlog-dir /mnt/nvme1
+                                         data and commit log on other disks
   helenus up c --schema app.cql          with your keyspaces; replication is adapted to the nodes
+  helenus up c --owner $$                gone when this shell ends
   helenus up c --auth --tls              with passwords and encrypted connections
   helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
   helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
@@ -363,9 +383,21 @@ pub(crate) struct Up {
     /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
+    /// A plan of `helenus plan`: instances with heap, JVM, cassandra.yaml, processors and folders; flags win over it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["count", "like", "topology", "nodes", "dc"])]
+    pub(crate) plan: Option<PathBuf>,
+    /// A node for each instance that this machine can carry, or so many, as `helenus plan` lays them out
+    #[arg(long, value_name = "auto|N", conflicts_with_all = ["plan", "count", "like", "topology", "nodes", "dc"], value_parser = machine::parse_instances)]
+    pub(crate) instances: Option<machine::Instances>,
+    /// What instances are bound to [default: numa]
+    #[arg(long, value_enum)]
+    pub(crate) pin: Option<PinArg>,
     /// CQL statements to run once the nodes are ready; `reset` returns to this schema
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// Remove the cluster as soon as this process has ended, even by `kill -9`, such as a test runner
+    #[arg(long, value_name = "PID")]
+    pub(crate) owner: Option<i32>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -436,6 +468,35 @@ pub(crate) fn parse_on(text: &str) -> Result<String, String> {
             "{text:?}: write it as kube:NAME, such as kube:demo"
         )),
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus collect c --dry-run            what would be in it
+  helenus collect c --run @last          helenus-c.tar.gz, with the last run
+  helenus collect -o all.tar.gz          of all clusters
+
+Values of passwords and secrets are masked; keys, certificates and data are not read. Addresses, names of tables and
+whatever else logs say are in it: look before you send it.")]
+pub(crate) struct Collect {
+    /// The cluster [default: all]
+    #[arg(value_name = "NAME", env = "HELENUS_CLUSTER")]
+    pub(crate) cluster: Option<String>,
+    /// Stored runs: r12, @last, a tag, r3..r9; may be repeated
+    #[arg(long = "run", value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// Most of each log, from its end
+    #[arg(long, value_name = "SIZE", default_value = "4M", value_parser = Bytes::parse)]
+    pub(crate) log: Bytes,
+    /// The archive [default: helenus-NAME.tar.gz]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// List what would be in it, write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

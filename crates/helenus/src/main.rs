@@ -6,6 +6,7 @@ mod commands;
 mod error;
 mod log;
 mod outfile;
+mod screen;
 mod ui;
 
 use cli::{Cli, Global, NoVerb, Verb};
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             arguments,
         } => return commands::hidden::leashed(*parent, program, arguments),
         Verb::Keep { folder } => return commands::hidden::keep(folder),
+        Verb::Owned { name, id } => return commands::hidden::owned(name, id),
         Verb::Within {
             cluster,
             space,
@@ -123,6 +125,9 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Kube(flags) => commands::kube::run(&flags, &context, ui),
         Verb::Exec(flags) => commands::exec::run(&flags, &context),
         Verb::Logs(flags) => commands::logs::run(&flags, &context, ui),
+        Verb::Collect(flags) => commands::collect::run(&flags, &context, ui),
+        Verb::Metrics(flags) => commands::metrics::run(&flags, &context, ui),
+        Verb::Ui(flags) => commands::site::run(&flags, context, ui),
         Verb::Kill(flags) => commands::signal::kill(&flags, &context, ui),
         Verb::Pause(flags) => commands::signal::pause(&flags, &context, ui),
         Verb::Resume(flags) => commands::signal::resume(&flags, &context, ui),
@@ -142,7 +147,9 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
             commands::cqlsh::on_disk(&target, arguments, &context, ui)
         }
         Verb::Releases(flags) => commands::releases::run(&flags, &context, ui),
-        Verb::Doctor => commands::doctor::run(&context, ui),
+        Verb::Machine(flags) => commands::machine::run(&flags, &context, ui),
+        Verb::Plan(flags) => commands::plan::run(&flags, &context, ui),
+        Verb::Doctor(flags) => commands::doctor::run(&flags, &context, ui),
         Verb::LoadAgent(flags) => commands::agent::run(&flags, &context, ui),
         Verb::Calibrate(flags) => commands::calibrate::run(&flags, &context, ui),
         Verb::Completions(_)
@@ -150,6 +157,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::BecomeNode { .. }
         | Verb::Leashed { .. }
         | Verb::Keep { .. }
+        | Verb::Owned { .. }
         | Verb::Within { .. }
         | Verb::Man { .. }
         | Verb::Pod { .. }

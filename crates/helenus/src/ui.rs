@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A printed value with the outcome of its command.
@@ -55,6 +55,8 @@ pub(crate) struct Ui {
     detail: bool,
     /// The first failure to write to standard output; nothing is written after it.
     failed: Arc<OnceLock<io::Error>>,
+    /// Notes and cautions that wait while a screen has the terminal.
+    held: Arc<Mutex<Option<Vec<String>>>>,
 }
 
 impl Ui {
@@ -65,6 +67,7 @@ impl Ui {
             live: io::stderr().is_terminal() && !global.quiet,
             detail: false,
             failed: Arc::default(),
+            held: Arc::default(),
         }
     }
 
@@ -159,20 +162,58 @@ impl Ui {
         })
     }
 
+    /// Whether a person watches: standard error is a terminal, and not to be quiet.
+    pub(crate) fn live(&self) -> bool {
+        self.live
+    }
+
+    /// Keeps notes and cautions until [`Self::release`], because a screen has the terminal.
+    pub(crate) fn hold(&self) {
+        self.held_now().get_or_insert_default();
+    }
+
+    /// What waits to be printed, without its colours.
+    pub(crate) fn held(&self) -> Vec<String> {
+        let held = self.held_now();
+        let plain = |line: &String| anstream::adapter::strip_str(line).to_string();
+        held.iter().flatten().map(plain).collect()
+    }
+
+    /// Prints what waited.
+    pub(crate) fn release(&self) {
+        let waited = self.held_now().take();
+        for line in waited.unwrap_or_default() {
+            let _reader_gone = writeln!(anstream::stderr(), "{line}");
+        }
+    }
+
+    /// What waits, also after a thread has panicked with it: every change of it is whole.
+    fn held_now(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line on standard error, now or when the screen is gone.
+    fn line(&self, text: String) {
+        if self.quiet {
+            return;
+        }
+        match self.held_now().as_mut() {
+            Some(held) => held.push(text),
+            None => {
+                let _reader_gone = writeln!(anstream::stderr(), "{text}");
+            }
+        }
+    }
+
     /// A word on what is going on; nothing when quiet.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet {
-            let _reader_gone = writeln!(anstream::stderr(), "{text}");
-        }
+        self.line(text.to_owned());
     }
 
     /// A caution, printed even when piped.
     pub(crate) fn caution(&self, text: &str) {
-        if !self.quiet {
-            let yellow = owo_colors::Style::new().yellow();
-            let word = yellow.style("caution:");
-            let _reader_gone = writeln!(anstream::stderr(), "{word} {text}");
-        }
+        let yellow = owo_colors::Style::new().yellow();
+        self.line(format!("{} {text}", yellow.style("caution:")));
     }
 
     /// A failure, always: words for people, a line of JSON for programs.
@@ -298,6 +339,17 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_waits_for_the_screen_has_no_colours() {
+        let ui = super::Ui::new(&crate::cli::Global::default());
+        ui.hold();
+        ui.caution("it is slow");
+        ui.note("it is there");
+        assert_eq!(ui.held(), ["caution: it is slow", "it is there"]);
+        ui.release();
+        assert_eq!(ui.held(), Vec::<String>::new());
+    }
+
     use super::Table;
 
     #[test]

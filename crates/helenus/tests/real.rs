@@ -22,6 +22,8 @@ mod faults;
 mod guard;
 #[path = "real/home.rs"]
 mod home;
+#[path = "real/junit.rs"]
+mod junit;
 #[path = "real/ledger.rs"]
 mod ledger;
 #[path = "real/leftovers.rs"]
@@ -34,12 +36,16 @@ mod like;
 mod load;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/metrics.rs"]
+mod metrics;
 #[path = "real/nodes.rs"]
 mod nodes;
 #[path = "real/populate.rs"]
 mod populate;
 #[path = "real/profiles.rs"]
 mod profiles;
+#[path = "real/pytest.rs"]
+mod pytest;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/reset.rs"]
@@ -48,6 +54,8 @@ mod reset;
 mod secured;
 #[path = "real/shell.rs"]
 mod shell;
+#[path = "real/spoilt.rs"]
+mod spoilt;
 #[path = "real/statements.rs"]
 mod statements;
 #[path = "real/stress.rs"]
@@ -89,6 +97,7 @@ const IN_COMPANY: &[&str] = &[
     "production_s_settings_on_4_0",
     "production_s_settings_on_4_1",
     "production_s_settings_on_5_0",
+    "prometheus_reads_a_run_and_its_nodes",
     "reset_gives_back_the_state_after_up",
     "sstables_go_to_their_owners",
     "status_with_16_tokens_is_nodetool_s",
@@ -239,7 +248,40 @@ fn main() {
         }
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
+    let no_prometheus = lacking.clone().or_else(metrics::lacking);
+    let by_prometheus = test(
+        "prometheus_reads_a_run_and_its_nodes",
+        move || match no_prometheus {
+            None => {
+                metrics::prometheus_reads_a_run_and_its_nodes();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let no_network = lacking.clone().or_else(distance::lacking);
+    let no_pytest = no_network.clone().or_else(pytest::lacking);
+    let by_pytest = test(
+        "the_pytest_plugin_passes_its_own_tests",
+        move || match no_pytest {
+            None => {
+                pytest::the_pytest_plugin_passes_its_own_tests();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
+    let no_junit = no_network.clone().or_else(junit::lacking);
+    let by_junit = test(
+        "the_junit_extension_passes_its_own_tests",
+        move || match no_junit.or_else(junit::lacking_artefacts) {
+            None => {
+                junit::the_junit_extension_passes_its_own_tests();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let apart = |name: &str, run: fn()| {
         let no_network = no_network.clone();
         test(name.to_owned(), move || match no_network {
@@ -262,6 +304,9 @@ fn main() {
         },
     );
     let mut trials = vec![
+        by_prometheus,
+        by_pytest,
+        by_junit,
         beside(
             "stress_settings_are_those_of_cassandra_stress",
             stress::settings_are_those_of_cassandra_stress,

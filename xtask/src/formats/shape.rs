@@ -2,7 +2,7 @@
 //! Refuses to guess: a type that it cannot read is named, and the chore fails.
 
 use super::attributes::{Serde, docs, is_derived};
-use super::list::LIST;
+use super::list;
 use super::source::{Defined, Kind, Source};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -340,9 +340,7 @@ impl<'a> Shape<'a> {
 
     /// A link to its section, or to the page of its format.
     fn link(&mut self, of: &Rc<Defined>) -> String {
-        let format = LIST
-            .iter()
-            .find(|one| one.root == (of.file.as_str(), of.name.as_str()));
+        let format = list::all().find(|one| one.root == (of.file.as_str(), of.name.as_str()));
         if let Some(format) = format.filter(|one| one.name != self.own) {
             return format!("[{0}]({0}.md)", format.name);
         }

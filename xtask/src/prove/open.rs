@@ -15,7 +15,7 @@ use std::process::Command;
     dead_code,
     reason = "the tests of the reports want more of these values"
 )]
-mod values;
+pub(super) mod values;
 
 #[path = "../../../crates/helenus-record/tests/report/made.rs"]
 #[allow(dead_code, reason = "the tests of the reports look into it")]

@@ -245,6 +245,7 @@ fn launch(
         leash: Some(rustix::process::getpid().as_raw_pid()),
         // A container has no CAP_IPC_LOCK; a stock installation has, and asks for unlimited memlock.
         lock_memory: name == "stock",
+        pin: None,
         cgroups: Vec::new(),
         network: None,
     })

@@ -142,6 +142,8 @@ impl Listener {
                     let over = matches!(event, AgentEvent::Served { .. });
                     events(event);
                     if over {
+                        // Who was sent away meanwhile.
+                        told.try_iter().for_each(events);
                         return Ok(());
                     }
                 }
@@ -313,6 +315,8 @@ mod tests {
                 "{second}"
             );
             first.clock().expect("the first goes on");
+            // Each is sent away by a thread: the last of them may still be on its way.
+            std::thread::sleep(LOOK * 5);
         });
         assert_eq!(refused.len(), 5, "{refused:?}");
     }

@@ -56,6 +56,9 @@ pub enum BaselineError {
     /// Nodes of two releases have no files in common that a baseline could bring back.
     #[error("{0} is in the middle of an upgrade")]
     Upgrading(String),
+    /// A node's data lie in several folders.
+    #[error("the data of {0} lie in several folders, which no baseline takes")]
+    SeveralFolders(String),
     /// The nodes behind the addresses are not proved ours.
     #[error("{cluster} is not proved to be yours: {why}")]
     NotOurs {
@@ -173,6 +176,7 @@ impl Problem for BaselineError {
             | Self::Busy(_)
             | Self::Ephemeral(_)
             | Self::Upgrading(_)
+            | Self::SeveralFolders(_)
             | Self::NotOurs { .. }
             | Self::Gone { .. }
             | Self::Misfit(_) => Class::Usage,
@@ -210,6 +214,7 @@ impl Problem for BaselineError {
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
             Self::Upgrading(name) => Some(format!("`helenus upgrade {name}` finishes it")),
+            Self::SeveralFolders(_) => Some("use a cluster with one --data-dir, or none".into()),
             Self::Ephemeral(_) => Some("bring up one that stays: `helenus up`".into()),
             Self::NotOurs { .. } => Some("only a cluster of `helenus up` can be saved".into()),
             Self::Gone { cluster, tag } => Some(format!(

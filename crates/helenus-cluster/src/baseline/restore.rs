@@ -2,7 +2,7 @@
 //! its own tables only.
 //! Refuses to begin with a baseline that is not as it was saved, and to start nodes whose files are half replaced.
 
-use super::save::{prove_ours, running, stays, stop_gently};
+use super::save::{one_folder_each, prove_ours, running, stays, stop_gently};
 use super::{
     BaselineError, BaselineEvent, Baselines, Step, files, go_on, now_unix, page_cache, schema,
 };
@@ -22,6 +22,7 @@ use helenus_model::baseline::{
     Baseline, Class, PageCache, Place, PlaceNode, RestorePlan, SavedTable, fits, is_immutable,
 };
 use helenus_model::reset::Origin;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,7 +32,7 @@ const STAGED: &str = "data.restoring";
 /// A node's old data folder on its way out.
 const REPLACED: &str = "data.replaced";
 /// Folders of a node that speak of data that is no longer there.
-const OF_OLD_DATA: [&str; 4] = ["commitlog", "hints", "saved_caches", "cdc_raw"];
+const OF_OLD_DATA: [&str; 3] = ["hints", "saved_caches", "cdc_raw"];
 
 /// What `baseline restore` is asked for.
 #[derive(Debug, Clone)]
@@ -236,6 +237,7 @@ fn whole(
     baseline: &Baseline,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(RestorePlan, Vec<PathBuf>), ClusterError> {
+    one_folder_each(state)?;
     let plan = fits(baseline, &place(state), false).map_err(BaselineError::from)?;
     let io = || ClusterError::io("the node's folder");
     for folder in [folders(state, STAGED), folders(state, REPLACED)].concat() {
@@ -274,6 +276,7 @@ fn whole(
         for old in OF_OLD_DATA {
             remove_all(&folder.join(old)).map_err(io())?;
         }
+        remove_all(Path::new(&node.commitlog())).map_err(io())?;
     }
     Ok((plan, data))
 }
@@ -340,10 +343,11 @@ fn elsewhere(
     let root = Baselines::of(context).folder(&baseline.cluster, &baseline.tag);
     let mut moves: Vec<Move> = Vec::new();
     for (pair, saved) in plan.nodes.iter().zip(&baseline.nodes) {
-        let data = PathBuf::from(state.node(&pair.to)?.storage()).join("data");
+        let folders = state.node(&pair.to)?.data_folders();
         moves.extend(saved.files.iter().filter_map(|file| {
             let to = baseline.place_elsewhere(&file.path, &tables)?;
             let from = root.join(&saved.name).join(&file.path);
+            let data = Path::new(spread(&folders, &file.path));
             Some((from, data.join(to), file.path.clone()))
         }));
     }
@@ -355,6 +359,18 @@ fn elsewhere(
     Ok((plan, data, origin))
 }
 
+/// The folder for a file, by its SSTable: the files of one lie together.
+fn spread<'a>(folders: &'a [String], path: &str) -> &'a str {
+    let mut hash = DefaultHasher::new();
+    path.rsplit_once('-')
+        .map_or(path, |(table, _)| table)
+        .hash(&mut hash);
+    let at = hash.finish() % folders.len().max(1) as u64;
+    folders
+        .get(usize::try_from(at).unwrap_or(0))
+        .map_or("", String::as_str)
+}
+
 /// Removes what a restore that was cut off brought, so that the nodes can start; returns whether there was one.
 fn forget_half(
     context: &Context,
@@ -364,7 +380,9 @@ fn forget_half(
     let Some(Work::Restore { .. }) = &state.baseline.work else {
         return Ok(false);
     };
-    for data in folders(state, "data") {
+    let nodes = state.plan.nodes.iter();
+    for data in nodes.flat_map(|node| node.data_folders()) {
+        let data = Path::new(&data);
         for keyspace in &baseline.keyspaces {
             remove_all(&data.join(&keyspace.name))
                 .map_err(ClusterError::io("the node's folder"))?;

@@ -101,6 +101,7 @@ fn may_save(
 ) -> Result<(), ClusterError> {
     check_tag(&request.tag).map_err(BaselineError::from)?;
     stays(state)?;
+    one_folder_each(state)?;
     state.baseline.clone().may_start(&state.plan.name)?;
     let folder = Baselines::of(context).folder(&request.cluster, &request.tag);
     if folder.exists() && !request.replace {
@@ -122,6 +123,15 @@ pub(super) fn stays(state: &ClusterState) -> Result<(), BaselineError> {
         return Err(BaselineError::Upgrading(state.plan.name.clone()));
     }
     Ok(())
+}
+
+/// A node's data as a whole are those of one folder.
+pub(super) fn one_folder_each(state: &ClusterState) -> Result<(), BaselineError> {
+    let several = |node: &&NodePlan| node.folders.data.len() > 1;
+    match state.plan.nodes.iter().find(several) {
+        Some(node) => Err(BaselineError::SeveralFolders(node.name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Names of the nodes that run.

@@ -10,6 +10,7 @@ use crate::remove;
 use crate::store::Store;
 use fs_err as fs;
 use helenus_model::access::Security;
+use helenus_model::plan::Folders;
 use helenus_model::preset::PresetName;
 use helenus_model::release::{Arch, Release};
 use helenus_model::topology::Topology;
@@ -79,6 +80,7 @@ pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterEr
         source: Source::Known(version.to_owned()),
         java_home: None,
         ephemeral: true,
+        owner: None,
         archive: true,
         ready_within: Duration::ZERO,
         fake: None,
@@ -86,6 +88,7 @@ pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterEr
         memory_limit: None,
         cpus: None,
         disk: None,
+        folders: Folders::default(),
         disk_speed: None,
         read_ahead: None,
         by_node: Vec::new(),

@@ -10,12 +10,14 @@ use crate::event::Event;
 use crate::fault;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
+use crate::outside;
 use crate::process;
 use crate::ready;
 use crate::secure;
 use crate::state::{ClusterState, Wanted};
 use crate::superuser;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 impl Context {
@@ -179,6 +181,10 @@ impl Context {
         };
         secure::provide(&state.plan)?;
         disk::provide(state, names)?;
+        for name in names {
+            let folders = &state.node(name)?.folders;
+            outside::make(Path::new(&state.plan.folder), &folders.all())?;
+        }
         for name in names {
             let node = state.launched(name)?;
             launch::write_files(state, &node).map_err(ClusterError::io("the node's folder"))?;

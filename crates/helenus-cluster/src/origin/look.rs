@@ -108,7 +108,10 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
     let process = format!("{pid} {}", started_at(pid).unwrap_or_default());
     let folder = Path::new(&plan.folder);
     let storage = PathBuf::from(plan.storage());
-    let (data_files, snapshots) = files(&storage.join("data"));
+    let (mut data_files, mut snapshots) = (BTreeMap::new(), Vec::new());
+    for data in plan.data_folders() {
+        files(Path::new(&data), &mut data_files, &mut snapshots);
+    }
     Ok(Node {
         name: plan.name.clone(),
         pid,
@@ -144,9 +147,11 @@ fn counts(client: &mut Client) -> Result<Option<BTreeMap<String, i64>>, ClientEr
 }
 
 /// Tables with SSTables, and folders of snapshots and backups. Folders are `keyspace/table-id`.
-fn files(data: &Path) -> (BTreeMap<String, BTreeSet<Inode>>, Vec<PathBuf>) {
-    let mut tables: BTreeMap<String, BTreeSet<Inode>> = BTreeMap::new();
-    let mut leftovers = Vec::new();
+fn files(
+    data: &Path,
+    tables: &mut BTreeMap<String, BTreeSet<Inode>>,
+    leftovers: &mut Vec<PathBuf>,
+) {
     for keyspace in entries(data) {
         let name = file_name(&keyspace);
         if helenus_model::guard::is_system_keyspace(&name) {
@@ -174,7 +179,6 @@ fn files(data: &Path) -> (BTreeMap<String, BTreeSet<Inode>>, Vec<PathBuf>) {
             }
         }
     }
-    (tables, leftovers)
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

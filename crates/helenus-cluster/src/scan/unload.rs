@@ -1,5 +1,5 @@
-//! Unloads a table: every row, span by span, with the count and the checksum of what was written.
-//! Refuses to write a span twice: what was read of it before a trouble is thrown away.
+//! The rows of a table, or of pieces of it, span by span, with their count and checksum.
+//! Refuses to give a span twice: what was read of it before a trouble is thrown away.
 
 use super::engine::{self, Reading, ScanEvent, Task};
 use super::line::{FIRST_ROWS, Halt, Line};
@@ -8,43 +8,34 @@ use crate::cancel::Cancel;
 use crate::error::ClusterError;
 use helenus_cql::ClientError;
 use helenus_model::cql::{CqlType, CqlValue};
-use helenus_model::format::Format;
 use helenus_model::ingest::Writing;
-use helenus_model::scan::{Piece, Span, Way, pieces};
+use helenus_model::scan::{Piece, Span, Way};
 use helenus_model::workload::checksum::{Checksum, RowHash};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 
-/// Pieces that the ring is cut into at least.
-const PIECES_LEAST: usize = 16;
-
-/// What an unload has written, `helenus.unload/1`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Unloaded {
-    /// `helenus.unload/1`.
-    pub format: Format,
-    /// The table.
-    pub table: String,
-    /// Columns, in the order of a row's fields.
-    pub columns: Vec<String>,
-    /// The file; none is standard output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
-    /// Rows that were written.
-    pub rows: u64,
-    /// Bytes of the file; to standard output, those that were written.
-    pub bytes: u64,
-    /// Checksum of the rows, over the columns that were written: that of `count --checksum` where they are all.
-    pub checksum: String,
-    /// Seconds that it took.
-    pub seconds: f64,
+/// What came of a read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableRead {
+    /// Whether all of it was read: not where the person has interrupted it.
+    pub complete: bool,
     /// Requests to the nodes.
     pub requests: u64,
     /// What went wrong on the way and was read again, by kind.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub troubles: BTreeMap<&'static str, u64>,
+}
+
+/// The rows of a span, read to its end.
+#[derive(Debug)]
+pub struct SpanRows<R> {
+    /// The span.
+    pub span: Span,
+    /// How many.
+    pub count: u64,
+    /// What was gathered of them.
+    pub rows: R,
+    /// Their checksum.
+    pub checksum: Checksum,
 }
 
 /// How rows are gathered before they are written.
@@ -139,7 +130,7 @@ pub fn types(
     Ok(columns.map(|column| (column.name, column.ty)).collect())
 }
 
-/// Gives the rows of a table to `sink`, in no order; none where the person has interrupted it.
+/// Gives the rows of pieces of a table to `sink`, span by span and in no order.
 ///
 /// # Errors
 /// A span that cannot be read, or `sink` takes no more.
@@ -147,11 +138,11 @@ pub fn unload<G: Gathering>(
     place: &ScanPlace,
     table: &ScanTable,
     (columns, gathering): (&[String], &G),
-    gentleness: Gentleness,
-    sink: &mut (dyn FnMut(G::Rows) -> io::Result<()> + Send),
+    (left, gentleness): (Vec<Piece>, Gentleness),
+    sink: &mut (dyn FnMut(SpanRows<G::Rows>) -> io::Result<()> + Send),
     cancel: &Cancel,
     events: &mut dyn FnMut(ScanEvent),
-) -> Result<Option<Unloaded>, ClusterError> {
+) -> Result<TableRead, ClusterError> {
     let reading = Unloading {
         statement: table.select(&ScanTable::list(columns)),
         gathering,
@@ -160,28 +151,25 @@ pub fn unload<G: Gathering>(
     let task = Task {
         place,
         nodes: table.nodes.iter().map(|(address, _)| *address).collect(),
-        left: pieces(&table.ring, PIECES_LEAST),
+        left,
         rows_before: 0,
         gentleness,
         cancel,
     };
-    let mut checksum = Checksum::default();
-    let mut taking = |_: Piece, found: Found<G::Rows>| {
-        sink(found.rows).map_err(|source| ScanError::Unwritten { source })?;
-        checksum.add(found.checksum.0);
+    let mut taking = |piece: Piece, found: Found<G::Rows>| {
+        let rows = SpanRows {
+            span: piece.span,
+            count: found.count,
+            rows: found.rows,
+            checksum: found.checksum,
+        };
+        sink(rows).map_err(|source| ScanError::Unwritten { source })?;
         Ok(Vec::new())
     };
     let ended = engine::run(&task, &reading, &mut taking, events)?;
-    Ok(ended.complete.then(|| Unloaded {
-        format: Format::new("unload", 1),
-        table: table.name(),
-        columns: columns.to_vec(),
-        file: None,
-        rows: ended.progress.rows,
-        bytes: 0,
-        checksum: checksum.to_string(),
-        seconds: ended.progress.seconds,
+    Ok(TableRead {
+        complete: ended.complete,
         requests: ended.requests,
         troubles: ended.troubles,
-    }))
+    })
 }

@@ -4,7 +4,7 @@
 use super::*;
 use helenus_model::access::Security;
 use helenus_model::machine::Machine;
-use helenus_model::plan::{PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{Folders, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::topology::Topology;
 use helenus_model::units::Bytes;
@@ -39,6 +39,7 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         memory_limit: None,
         cpus: None,
         disk: None,
+        folders: Folders::default(),
         disk_speed: None,
         archive: true,
         by_node: Vec::new(),

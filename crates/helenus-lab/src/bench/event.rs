@@ -12,7 +12,7 @@ use helenus_model::line::Step;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::result::{PhaseResult, RunResult};
-use helenus_model::run_plan::RunPlan;
+use helenus_model::run_plan::{Phase, RunPlan};
 use helenus_model::sample::{Header, Interval};
 use helenus_model::telemetry::{FaultSeen, Reading};
 use helenus_record::{HistoryError, RunId};
@@ -36,8 +36,8 @@ pub enum LabEvent<'a> {
     NotProfiled(&'a str),
     /// An interval of the probe or of a phase.
     Interval {
-        /// Name of the phase.
-        phase: &'a str,
+        /// The phase.
+        phase: &'a Phase,
         /// The interval.
         interval: &'a Interval,
         /// Of the phase so far and in all: seconds with the warm-up, or operations where it ends by count.

@@ -66,6 +66,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         jvm: _,
         java_home: _,
         ephemeral: _,
+        owner: _,
         archive: _,
         ready_within: _,
         clusters: _,
@@ -74,6 +75,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         disk_speed: _,
         read_ahead: _,
         disk: _,
+        folders: _,
     } = up;
     let PopulateRequest {
         filling,

@@ -204,6 +204,26 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
+        fn any_bytes_become_text_or_what_is_none(bytes: Vec<u8>, which in 0_usize..NAMES.len(), pieces in 1_usize..5) {
+            /// Gives few bytes at a time, as pipes may.
+            struct Slow<'a>(&'a [u8], usize);
+            impl Read for Slow<'_> {
+                fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                    let length = self.1.min(into.len());
+                    self.0.read(&mut into[..length])
+                }
+            }
+            let whole = decoded(&bytes, NAMES[which]);
+            let encoding = TextEncoding::named(NAMES[which]).expect("it is known");
+            let mut slow = Vec::new();
+            Decoded::new(Slow(&bytes, pieces), encoding).read_to_end(&mut slow).expect("reads");
+            prop_assert_eq!(&slow, &whole);
+            // A byte that is no text is 0xff, and all else is UTF-8.
+            let texts = whole.split(|byte| *byte == 0xff);
+            prop_assert!(texts.into_iter().all(|text| std::str::from_utf8(text).is_ok()));
+        }
+
+        #[test]
         fn every_text_comes_back(text: String, big: bool, often in 1_usize..4) {
             // Longer than what is decoded at once, so that pairs lie across the border.
             let text = text.repeat(if text.is_empty() { 1 } else { often * 70_000 / text.len().max(1) });

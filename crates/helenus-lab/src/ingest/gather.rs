@@ -16,11 +16,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 /// Most rows of a chunk, and of bytes.
-const CHUNK_ROWS: usize = 4_096;
-const CHUNK_BYTES: usize = 2 << 20;
+const CHUNK_ROWS: usize = 16_384;
+const CHUNK_BYTES: usize = 4 << 20;
 
 /// Most rows of a package.
-const PACKAGE_ROWS: usize = 256;
+const PACKAGE_ROWS: usize = 4_096;
 
 /// What an attempt after an interrupt is dated later, in microseconds, where lists are written.
 const LATER_US: i64 = 1_000;

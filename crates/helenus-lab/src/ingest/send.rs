@@ -3,6 +3,7 @@
 
 use super::gather::{Chunk, Gathering, rejected_line};
 use super::keeper::Keeper;
+use super::limit::Limit;
 use super::{IngestError, LoadEvent, LoadRequest, cpu_us};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::scan::ScanPlace;
@@ -17,9 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Connections to each node.
 const CONNECTIONS: u32 = 2;
-
-/// Requests in flight at first.
-const IN_FLIGHT_FIRST: usize = 16;
 
 /// Longest wait for an answer: longer than a node allows a write by default.
 const ANSWER_WITHIN: Duration = Duration::from_secs(12);
@@ -66,8 +64,7 @@ struct Sender<'a> {
     slots: Vec<Option<(Work, Instant)>>,
     free: Vec<usize>,
     in_flight: usize,
-    limit: usize,
-    since_limit: usize,
+    limit: Limit,
     success: Instant,
     repeated: u64,
 }
@@ -96,8 +93,7 @@ pub(super) fn send(
         slots: Vec::new(),
         free: Vec::new(),
         in_flight: 0,
-        limit: IN_FLIGHT_FIRST.min(request.in_flight),
-        since_limit: 0,
+        limit: Limit::new(endpoints.len(), request.in_flight),
         success: Instant::now(),
         repeated: 0,
     };
@@ -127,7 +123,7 @@ impl Sender<'_> {
         let mut over = false;
         let mut ended = Vec::new();
         loop {
-            while !over && self.ready.len() < self.limit {
+            while !over && self.ready.len() < self.limit.now() {
                 match chunks.try_recv() {
                     Ok(chunk) => self.take(chunk?),
                     Err(TryRecvError::Empty) => break,
@@ -136,7 +132,7 @@ impl Sender<'_> {
             }
             let now = Instant::now();
             self.due(now);
-            while self.in_flight < self.limit
+            while self.in_flight < self.limit.now()
                 && let Some(work) = self.ready.pop_front()
             {
                 self.begin(work, now);
@@ -209,26 +205,23 @@ impl Sender<'_> {
         self.slots[slot] = Some((work, now));
     }
 
-    fn back(&mut self, slot: usize) -> Option<Work> {
-        let (mut work, _) = self.slots[slot].take()?;
+    /// What a slot held, and since when.
+    fn back(&mut self, slot: usize) -> Option<(Work, Instant)> {
+        let (mut work, since) = self.slots[slot].take()?;
         work.package = self.writer.take(slot);
         self.free.push(slot);
         self.in_flight -= 1;
-        Some(work)
+        Some((work, since))
     }
 
     fn ended(&mut self, ended: Ended) -> Result<(), IngestError> {
-        let Some(work) = self.back(ended.slot) else {
+        let Some((work, since)) = self.back(ended.slot) else {
             return Ok(());
         };
         match ended.result {
             Ok(()) => {
                 self.success = Instant::now();
-                self.since_limit += 1;
-                if self.since_limit >= self.limit {
-                    self.since_limit = 0;
-                    self.limit = (self.limit + 1 + self.limit / 8).min(self.request.in_flight);
-                }
+                self.limit.answered(work.lines.len(), since.elapsed());
                 self.done(work.chunk);
                 Ok(())
             }
@@ -283,8 +276,7 @@ impl Sender<'_> {
                 last: fault.message.clone(),
             });
         }
-        self.limit = (self.limit / 2).max(1);
-        self.since_limit = 0;
+        self.limit.refused();
         let pause = PAUSE.0 * 2_u32.saturating_pow(work.tries.min(10));
         work.tries += 1;
         self.repeated += 1;
@@ -330,7 +322,7 @@ impl Sender<'_> {
             .collect();
         for slot in old {
             self.writer.give_up(slot);
-            if let Some(work) = self.back(slot) {
+            if let Some((work, _)) = self.back(slot) {
                 let fault = Fault {
                     kind: FailureKind::ClientTimeout,
                     message: "no answer within 12 s".to_owned(),

@@ -7,6 +7,7 @@ use helenus_model::cql::CqlValue;
 use helenus_model::cql::read::Habits;
 use helenus_model::ingest::{Part, Wishes};
 use helenus_model::table::{ColumnKind, Table, TableColumn};
+use proptest::prelude::*;
 use std::io::Write as _;
 
 fn table() -> Table {
@@ -38,7 +39,7 @@ fn wishes() -> Wishes {
 }
 
 /// A load of CSV files without a header.
-pub(super) fn request(files: &[PathBuf]) -> LoadRequest {
+pub(crate) fn request(files: &[PathBuf]) -> LoadRequest {
     LoadRequest {
         files: files.to_vec(),
         shape: Shape::Delimited {
@@ -62,7 +63,7 @@ pub(super) fn request(files: &[PathBuf]) -> LoadRequest {
         journal: PathBuf::new(),
         restart: false,
         has_lists: false,
-        verify: false,
+        verify: Verify::None,
         now_us: 0,
     }
 }
@@ -276,4 +277,85 @@ fn elements_that_are_wrong_at_first_leave_the_record_whole() {
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert!(lines[2].starts_with("3 id! "), "{lines:?}");
     assert_eq!(lines[3..], ["4 -2147483648 B None", "5 -2147483647 B None"]);
+}
+
+#[test]
+fn a_record_is_too_long_wherever_reading_began() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("long.csv");
+    let most = super::source::RECORD_MOST;
+    // The longest that there may be, one that is longer, and one with lines in it.
+    let mut bytes = b"1,a\n2,".to_vec();
+    bytes.resize(bytes.len() + most - 2, b'x');
+    bytes.extend(b"\n3,");
+    bytes.resize(bytes.len() + most - 1, b'y');
+    bytes.extend(b"\n4,d\n5,\"");
+    bytes.resize(bytes.len() + most, b'z');
+    bytes.extend(b"\n6,f\n");
+    fs_err::write(&path, bytes).expect("writes");
+    let request = request(&[path]);
+    let begins = |step: &(String, Place)| step.0.chars().take(8).collect::<String>();
+    let whole = steps(&request, Place::default());
+    let lines: Vec<String> = whole.iter().map(begins).collect();
+    let wanted = [
+        "1 1 a No", "2 2 xxxx", "3 ! a re", "4 4 d No", "5 ! a re", "6 6 f No",
+    ];
+    assert_eq!(lines, wanted);
+    for at in 0..whole.len() {
+        assert!(steps(&request, whole[at].1) == whole[at + 1..], "{at}");
+    }
+}
+
+/// What files are made of.
+const WORDS: &[&[u8]] = &[
+    b"1,a\n",
+    b"2,\"b, \"\"q\"\"\n\"\n",
+    b"\"open,",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b",",
+    b"\0",
+    b"\xff",
+    b"\\N\t",
+    b"\\",
+    b"\t",
+    b"{\"id\": 3, \"city\": \"c\"}\n",
+    b"{\"id\":",
+    b"}",
+    b"\"",
+    b"\xef\xbb\xbf",
+    b"4,5,6\n",
+    b"x",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_bytes_are_walked_to_their_end_and_from_every_place(
+        words in prop::collection::vec(prop::sample::select(WORDS), 0..40),
+        form in 0_usize..4,
+        packing in prop::option::of(0_usize..3),
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("any");
+        let file = fs_err::File::create(&path).expect("a file");
+        let mut packer = Packer::new(file, packing.map(|at| Packing::ALL[at].0)).expect("packs");
+        packer.write_all(&words.concat()).expect("packs");
+        packer.finish().expect("packs");
+        let mut load = request(&[path]);
+        load.shape = match form {
+            0 => load.shape,
+            1 => Shape::Delimited { dialect: Dialect::TSV, header: None, nulls: vec!["\\N".to_owned()] },
+            2 => Shape::Delimited { dialect: Dialect::CSV, header: Some(Vec::new()), nulls: Vec::new() },
+            _ => Shape::JsonLines(vec!["id".to_owned(), "city".to_owned()]),
+        };
+        // What begins with a mark of another form is refused as a whole.
+        let whole = steps(&load, Place::default());
+        for (at, (_, place)) in whole.iter().enumerate() {
+            prop_assert_eq!(place.rows, at as u64 + 1);
+            prop_assert_eq!(&steps(&load, *place), &whole[at + 1..]);
+        }
+    }
 }

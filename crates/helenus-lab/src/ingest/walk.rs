@@ -127,13 +127,14 @@ impl Walker<'_> {
             self.place.offset = 3;
         }
         loop {
-            let bytes = source.bytes();
+            // What a record is follows from its bytes alone, wherever reading began.
+            let all = source.bytes();
+            let bytes = &all[..all.len().min(RECORD_MOST + 1)];
+            let last = source.is_last() && bytes.len() == all.len();
             let found = match &request.shape {
-                Shape::Delimited { dialect, .. } => {
-                    cut(bytes, source.is_last(), dialect, &mut fields)
-                }
+                Shape::Delimited { dialect, .. } => cut(bytes, last, dialect, &mut fields),
                 // Parquet is not read as bytes.
-                Shape::JsonLines(_) | Shape::Parquet(_) => match (line(bytes), source.is_last()) {
+                Shape::JsonLines(_) | Shape::Parquet(_) => match (line(bytes), last) {
                     (0, true) => Cut::End,
                     (length, last) if last || bytes[..length].ends_with(b"\n") => {
                         Cut::Record(length)
@@ -143,7 +144,7 @@ impl Walker<'_> {
             };
             let (length, wrong) = match found {
                 Cut::End => return Ok(true),
-                Cut::More if bytes.len() < RECORD_MOST => {
+                Cut::More if bytes.len() <= RECORD_MOST => {
                     source.more()?;
                     continue;
                 }

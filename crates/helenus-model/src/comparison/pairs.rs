@@ -248,6 +248,15 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
 /// Differences that raise doubts about a comparison whatever it is about.
 fn caution_of(difference: &Difference) -> Option<Caution> {
     let Difference { what, a, b } = difference;
+    if what == super::MACHINE {
+        return Some(Caution {
+            text: format!(
+                "A ran on {a}, B on {b}: this is no interleaved comparison, and every difference of the machines counts"
+            ),
+            cure: "to compare settings or releases, run both on one machine: helenus compare --ab"
+                .to_owned(),
+        });
+    }
     let cure = if what.starts_with(RATE) {
         "give both sides the same --rate: times at different rates are not comparable"
     } else if what == super::CLASS_ARCHIVE {

@@ -387,6 +387,30 @@ fn runs_of_one_restart_are_one() {
 }
 
 #[test]
+fn runs_of_two_machines_are_no_interleaved_comparison() {
+    let runs = |times: &[f64]| -> Vec<RunResult> { times.iter().map(|p50| write(*p50)).collect() };
+    let (a, b) = (runs(&A), runs(&times_of(1.5)));
+    let mut sides = in_turn(&a, &b);
+    for (side, value) in sides.iter_mut().zip(["Xeon 8380", "Xeon 8468"]) {
+        let fact = Fact {
+            what: super::MACHINE.to_owned(),
+            value: value.to_owned(),
+        };
+        side.iter_mut().for_each(|run| run.facts.push(fact.clone()));
+    }
+    let found = compare(&sides[0], &sides[1], &options(&[])).unwrap();
+    let said = found
+        .cautions
+        .iter()
+        .find(|c| c.text.contains("Xeon"))
+        .unwrap();
+    assert!(
+        said.text
+            .starts_with("A ran on Xeon 8380, B on Xeon 8468: this is no interleaved comparison")
+    );
+}
+
+#[test]
 fn cautions_say_what_stands_against_it() {
     let mut a: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
     let mut b: Vec<RunResult> = times_of(1.0).into_iter().map(write).collect();

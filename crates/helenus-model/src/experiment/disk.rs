@@ -5,13 +5,13 @@ use super::{Experiment, Factor, Setting};
 use crate::units::Bytes;
 
 /// Keys that are about reads of the disk, whatever their value.
-const KEYS: [&str; 3] = ["disk-read", "disk-iops", "read-ahead"];
+const KEYS: [&str; 4] = ["disk-read", "disk-iops", "read-ahead", "data-dir"];
 
-/// The key that is about writes alone: what is written comes to the disk however small the data is.
-const WRITES: &str = "disk-write";
+/// Keys that are about writes alone: what is written comes to the disk however small the data is.
+const WRITES: [&str; 2] = ["disk-write", "commitlog-dir"];
 
 /// Keys that limit nodes.
-const LIMITS: [&str; 5] = ["cpus", "memory", "disk-read", "disk-iops", WRITES];
+const LIMITS: [&str; 5] = ["cpus", "memory", "disk-read", "disk-iops", "disk-write"];
 
 /// What keys of cassandra.yaml that say how files are read have in their names.
 const YAML: [&str; 2] = ["disk_access_mode", "disk_optimization"];
@@ -30,7 +30,7 @@ impl Factor {
 
     /// Whether it is about how fast the disk takes what is written, and about nothing that is read.
     pub(super) fn is_of_writes(&self) -> bool {
-        self.asks(|setting| setting.key == WRITES) && !self.is_of_reads()
+        self.asks(|setting| WRITES.contains(&setting.key.as_str())) && !self.is_of_reads()
     }
 
     /// Whether it is about what nodes are limited to: processors, memory, the disk's speed.

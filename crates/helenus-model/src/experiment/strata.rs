@@ -38,7 +38,7 @@ pub(super) struct Strata {
     /// By combination whether a run of it was fitted.
     fitted: Vec<bool>,
     blocks: usize,
-    /// Runs less the mean of their restart: what differs within restarts, then the place in the life of the nodes.
+    /// Runs less the mean of their restart: what differs within restarts, then the age of the nodes.
     runs: LeastSquares,
     /// Means of restarts: by block, then what differs between restarts.
     restarts: LeastSquares,
@@ -104,11 +104,16 @@ impl Coding {
     }
 }
 
+/// Columns of a run's place in the life of its nodes.
+const AGES: usize = 2;
+
 /// What is known of a run's place in the life of its nodes: code that is not compiled yet, and caches that are empty,
-/// cost the first run most. Of the forms tried this one explains most (docs/design/042-pooled-residual.md).
+/// cost the first run most; what goes on growing or settling changes less and less. Of the forms tried these two together
+/// explain most (docs/design/042-pooled-residual.md).
 #[expect(clippy::cast_precision_loss, reason = "runs of one life")]
-fn coldness(place: usize) -> f64 {
-    1.0 / (place + 1) as f64
+fn age(place: usize) -> [f64; AGES] {
+    let number = (place + 1) as f64;
+    [1.0 / number, number.ln()]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "runs of an experiment")]
@@ -126,7 +131,7 @@ impl Strata {
             fitted[run.combination] = true;
         }
         let within: Vec<Observation> = lives.values().flat_map(|l| less_mean(l, coding)).collect();
-        let fit = LeastSquares::of(&within, Coding::count(&coding.within) + 1);
+        let fit = LeastSquares::of(&within, Coding::count(&coding.within) + AGES);
         let runs_residual = Residual::of(&fit, runs.len() - lives.len());
         let mut strata = Self {
             coding: coding.clone(),
@@ -150,8 +155,11 @@ impl Strata {
     fn mean(&self, life: &[&Run]) -> Observation {
         let last = Coding::count(&self.coding.within);
         let settled = life.iter().map(|run| {
-            let place = self.runs.coefficient(last) * coldness(run.place);
-            run.log - self.within(run.combination) - place
+            let ages = age(run.place).into_iter().enumerate();
+            let aged: f64 = ages
+                .map(|(k, age)| self.runs.coefficient(last + k) * age)
+                .sum();
+            run.log - self.within(run.combination) - aged
         });
         let own = self.coding.between[life[0].combination].iter();
         let own = own.map(|column| (self.blocks + column, 1.0));
@@ -189,7 +197,7 @@ impl Strata {
         blocks: usize,
     ) -> Option<Interval> {
         let mut between = vec![0.0; self.blocks + Coding::count(&self.coding.between)];
-        let mut inside = vec![0.0; Coding::count(&self.coding.within) + 1];
+        let mut inside = vec![0.0; Coding::count(&self.coding.within) + AGES];
         let mut add = |combination: usize, weight: f64| {
             let own = self.coding.within[combination].iter();
             own.for_each(|column| inside[*column] += weight);
@@ -216,7 +224,7 @@ impl Strata {
         restarts: usize,
     ) -> Option<Interval> {
         let mut between = vec![0.0; self.blocks + Coding::count(&self.coding.between)];
-        let mut inside = vec![0.0; Coding::count(&self.coding.within) + 1];
+        let mut inside = vec![0.0; Coding::count(&self.coding.within) + AGES];
         for (factor, level) in levels {
             let (is_between, first) = *self.coding.factors.as_ref()?.get(*factor)?;
             let (weights, first) = match is_between {
@@ -287,7 +295,7 @@ fn less_mean(life: &[&Run], coding: &Coding) -> Vec<Observation> {
     }
     let share = 1.0 / life.len() as f64;
     let mean = mean_of(life.iter().map(|run| run.log), life.len());
-    let cold = mean_of(life.iter().map(|run| coldness(run.place)), life.len());
+    let mean_age = |k: usize| mean_of(life.iter().map(|run| age(run.place)[k]), life.len());
     let columns = |run: &Run| coding.within[run.combination].iter().copied();
     let of_all = || {
         life.iter()
@@ -297,7 +305,8 @@ fn less_mean(life: &[&Run], coding: &Coding) -> Vec<Observation> {
     let each = life.iter().map(|run| {
         let mut at: Vec<(usize, f64)> = columns(run).map(|column| (column, 1.0)).collect();
         at.extend(of_all());
-        at.push((Coding::count(&coding.within), coldness(run.place) - cold));
+        let ages = age(run.place).into_iter().enumerate();
+        at.extend(ages.map(|(k, age)| (Coding::count(&coding.within) + k, age - mean_age(k))));
         Observation {
             at,
             value: run.log - mean,

@@ -47,8 +47,17 @@ pub enum Cut {
 #[derive(Debug, Clone, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
-    /// Where each ends, and whether it stood in quotes.
-    ends: Vec<(usize, bool)>,
+    /// Where each ends, and how it was written.
+    ends: Vec<(usize, Written)>,
+}
+
+/// How a field was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Bare,
+    /// With characters behind backslashes, so that it is no word for null.
+    Escaped,
+    Quoted,
 }
 
 impl Fields {
@@ -59,23 +68,23 @@ impl Fields {
 
     /// Whether there are none, as on an empty line.
     pub fn is_empty(&self) -> bool {
-        matches!(self.ends[..], [] | [(0, false)])
+        matches!(self.ends[..], [] | [(0, Written::Bare)])
     }
 
-    /// The fields as text; those that are one of `nulls` and were not quoted are null.
+    /// The fields as text; those that are one of `nulls`, and were neither quoted nor escaped, are null.
     ///
     /// # Errors
     /// The place of a field, counted from 0, that is not UTF-8 or holds a NUL outside of quotes, and which it is.
     pub fn record(&self, nulls: &[String]) -> Result<Record<'_>, (usize, &'static str)> {
         let mut from = 0;
         let ends = self.ends.iter().enumerate();
-        ends.map(|(at, (end, quoted))| {
+        ends.map(|(at, (end, written))| {
             let bytes = &self.bytes[std::mem::replace(&mut from, *end)..*end];
-            if !quoted && bytes.contains(&0) {
+            if *written != Written::Quoted && bytes.contains(&0) {
                 return Err((at, "a NUL byte outside of quotes"));
             }
             let text = std::str::from_utf8(bytes).map_err(|_| (at, "not UTF-8"))?;
-            let null = !quoted && nulls.iter().any(|null| null == text);
+            let null = *written == Written::Bare && nulls.iter().any(|null| null == text);
             Ok((!null).then_some(Cow::Borrowed(text)))
         })
         .collect()
@@ -90,19 +99,19 @@ pub fn cut(bytes: &[u8], last: bool, dialect: &Dialect, fields: &mut Fields) -> 
         return if last { Cut::End } else { Cut::More };
     }
     let mut at = 0;
-    let mut quoted = false;
+    let mut written = Written::Bare;
     let mut start = true;
     loop {
         let Some(&byte) = bytes.get(at) else {
             if !last {
                 return Cut::More;
             }
-            fields.ends.push((fields.bytes.len(), quoted));
+            fields.ends.push((fields.bytes.len(), written));
             return Cut::Record(at);
         };
         match byte {
             _ if start && Some(byte) == dialect.quote => {
-                quoted = true;
+                written = Written::Quoted;
                 match inside(&bytes[at + 1..], byte, last, &mut fields.bytes) {
                     Inside::Closed(length) => at += 1 + length,
                     Inside::More => return Cut::More,
@@ -125,6 +134,9 @@ pub fn cut(bytes: &[u8], last: bool, dialect: &Dialect, fields: &mut Fields) -> 
                     at += 1;
                     continue;
                 };
+                if next != b'N' {
+                    written = Written::Escaped;
+                }
                 match next {
                     // The null word: it stays as it is.
                     b'N' => fields.bytes.extend_from_slice(b"\\N"),
@@ -141,18 +153,18 @@ pub fn cut(bytes: &[u8], last: bool, dialect: &Dialect, fields: &mut Fields) -> 
                 continue;
             }
             b'\n' => {
-                fields.ends.push((fields.bytes.len(), quoted));
+                fields.ends.push((fields.bytes.len(), written));
                 return Cut::Record(at + 1);
             }
             b'\r' if bytes.get(at + 1) == Some(&b'\n') => {
-                fields.ends.push((fields.bytes.len(), quoted));
+                fields.ends.push((fields.bytes.len(), written));
                 return Cut::Record(at + 2);
             }
             // Whether a line end follows only the next bytes say.
             b'\r' if at + 1 == bytes.len() && !last => return Cut::More,
             byte if byte == dialect.delimiter => {
-                fields.ends.push((fields.bytes.len(), quoted));
-                (quoted, start) = (false, true);
+                fields.ends.push((fields.bytes.len(), written));
+                (written, start) = (Written::Bare, true);
                 at += 1;
                 continue;
             }

@@ -72,6 +72,22 @@ fn records_end_where_they_end() {
 }
 
 #[test]
+fn a_text_that_looks_like_the_null_word_is_a_text() {
+    // As PostgreSQL's COPY writes the text of a backslash and an N.
+    let tsv = cut_all(b"\\\\N\t\\N\tx\\N\n", &Dialect::TSV);
+    assert_eq!(
+        tsv,
+        [Ok(vec![Some("\\N".into()), None, Some("x\\N".into())])]
+    );
+    let mut bytes = Vec::new();
+    put_field(Some("\\N"), &Dialect::TSV, &["\\N".to_owned()], &mut bytes);
+    assert_eq!(cut_all(&bytes, &Dialect::TSV), [Ok(some(&["\\N"]))]);
+    // Zeros are refused behind backslashes, too.
+    let zero = cut_all(b"\\t\0\n", &Dialect::TSV);
+    assert_eq!(zero, [Err("a NUL byte outside of quotes")]);
+}
+
+#[test]
 fn a_line_of_json_has_its_members_as_texts() {
     let names = ["a", "b", "c", "d"].map(str::to_owned);
     let line = r#"{ "b" : 12345678901234567890.5, "x":[1,{"y":"}"}] ,"a":"q\"}", "c":{"k": [1, 2]}, "d":null}"#;
@@ -258,5 +274,59 @@ proptest! {
         let words = Words { fields: &names, element: Some("e") };
         let _either = Expr::parse(&expr, words, &CqlType::Text);
         let _either = Expand::parse(&format!("a: int_range({expr})"), &names);
+    }
+
+    #[test]
+    fn bounds_of_any_size_make_a_range_or_a_reason(
+        kind in prop::sample::select(&["int_range", "number_range", "date_range", "ipv4_range", "ipv4_prefix", "ipv6_range"][..]),
+        bounds in prop::collection::vec("-?[0-9]{0,20}(\\.[0-9]{1,19}|-[0-9]{2}-[0-9]{2}|:[0-9a-f]{0,4}:[0-9a-f]{0,4}|/[0-9]{1,3})?", 1..4),
+    ) {
+        let bounds: Vec<String> = bounds.iter().map(|bound| format!("'{bound}'")).collect();
+        let given = Given { fields: &[], element: None, row: 0, start_us: 0 };
+        let parsed = Expand::parse(&format!("x: {kind}({})", bounds.join(", ")), &[]);
+        if let Ok(open) = parsed.and_then(|expand| expand.open(&given)) {
+            prop_assert!(open.count > 0);
+            let element = |at| {
+                let mut text = String::new();
+                open.element(at, &mut text);
+                text
+            };
+            let (first, last) = (element(0), element(open.count - 1));
+            prop_assert!(!first.is_empty() && (first != last || open.count == 1), "{} {}", first, last);
+        }
+    }
+
+    #[test]
+    fn no_words_make_a_mapping_panic(
+        words in prop::collection::vec("[a-z$0-9(),'\" :._-]{0,24}", 4), record in prop::collection::vec(prop::option::of("\\PC{0,12}"), 4),
+    ) {
+        let fields = ["country", "ip", "city", "id"].map(str::to_owned);
+        let [expand, timestamp, map, field] = &words[..] else { unreachable!() };
+        let record: Record<'_> = record.into_iter().map(|field| field.map(Cow::Owned)).collect();
+        let given = Given { fields: &record, element: Some("e"), row: 3, start_us: 5 };
+        for expand in [None, Some(expand.clone()), Some(format!("ip: ipv4_range({expand})"))] {
+            for (maps, timestamp) in [(vec![], None), (vec![("city".to_owned(), map.clone())], None), (vec![(field.clone(), map.clone())], Some(timestamp.clone()))] {
+                let wishes = Wishes { fields: fields.to_vec(), maps, expand: expand.clone(), timestamp, lenient: true, ..Wishes::default() };
+                let Ok(mapping) = Mapping::new(&table(), &wishes) else { continue };
+                for at in 0..mapping.targets.len() {
+                    prop_assert_eq!(mapping.value(at, &given), mapping.value(at, &given));
+                }
+                let _either = mapping.dated(&given);
+                let _either = mapping.expand.as_ref().map(|expand| expand.open(&given));
+            }
+        }
+    }
+
+    #[test]
+    fn no_line_makes_a_journal_panic(text in "\\PC{0,60}", at: prop::sample::Index, byte: u8) {
+        let journal = r#"{"format":"helenus.load-journal/1","cluster_name":"c","table":"k.t","table_id":"1","mapping":"","files":[{"path":"a","bytes":1,"modified_ns":2,"head":null}],"start_us":1,"resumed":0,"place":{"file":0,"offset":1,"line":1,"element":0,"rows":1,"rejected":0,"rejected_bytes":0}}"#;
+        prop_assert!(serde_json::from_str::<LoadJournal>(journal).is_ok());
+        let mut damaged = journal.as_bytes().to_vec();
+        let at = at.index(damaged.len());
+        damaged[at] = byte;
+        let _either = serde_json::from_slice::<LoadJournal>(&damaged);
+        let _either = serde_json::from_slice::<unloading::UnloadMark>(&damaged);
+        let _either = serde_json::from_str::<LoadJournal>(&text);
+        prop_assert!(serde_json::from_slice::<LoadJournal>(&journal.as_bytes()[..at]).is_err());
     }
 }

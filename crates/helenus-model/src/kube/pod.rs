@@ -4,7 +4,7 @@
 use crate::format::{Format, FormatError};
 use crate::memory::{Flags, SMALL_HEAP};
 use crate::plan::{
-    COORDINATOR, KEYSTORE_PASSWORD_MARK, LaunchFiles, NodePlan, file_url, java_argv,
+    COORDINATOR, Folders, KEYSTORE_PASSWORD_MARK, LaunchFiles, NodePlan, file_url, java_argv,
 };
 use crate::yaml::{self, YamlError};
 use serde::{Deserialize, Serialize};
@@ -351,6 +351,8 @@ pub fn argv(
         coordinator: false,
         folder: RUN_FOLDER.to_owned(),
         disk: None,
+        folders: Folders::default(),
+        pin: None,
         yaml: String::new(),
         jvm,
         environment: BTreeMap::new(),

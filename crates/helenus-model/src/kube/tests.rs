@@ -4,7 +4,7 @@ use super::options::{Form, KubeError, Medusa, Options, Spread};
 use super::{KubePlan, render};
 use crate::access::Security;
 use crate::machine::Machine;
-use crate::plan::{ClusterPlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
+use crate::plan::{ClusterPlan, Folders, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use crate::preset::PresetName;
 use crate::topology::{DataCenter, Topology};
 use crate::units::Bytes;
@@ -50,6 +50,7 @@ fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
         cpus: None,
         disk_speed: None,
         disk: None,
+        folders: Folders::default(),
         archive: true,
         by_node: Vec::new(),
         network: None,

@@ -19,9 +19,27 @@ pub(super) fn one(flags: &mut Vec<String>) {
     }
 }
 
+/// Collectors that size the young generation themselves; Cassandra's own script refuses `-Xmn` beside G1.
+const SIZE_YOUNG: [&str; 3] = ["-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC"];
+
+/// Whether the collector that a person asks for sizes the young generation itself.
+pub(super) fn sizes_young(asked: &[String]) -> bool {
+    let chosen = |flag: &&String| COLLECTORS.contains(&flag.as_str());
+    let last = asked.iter().rfind(chosen);
+    last.is_some_and(|flag| SIZE_YOUNG.contains(&flag.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_size_the_young_generation_themselves() {
+        let flags = |list: &[&str]| list.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>();
+        assert!(sizes_young(&flags(&["-XX:+UseSerialGC", "-XX:+UseG1GC"])));
+        assert!(!sizes_young(&flags(&["-XX:+UseG1GC", "-XX:+UseSerialGC"])));
+        assert!(!sizes_young(&[]));
+    }
 
     #[test]
     fn the_last_one_holds() {

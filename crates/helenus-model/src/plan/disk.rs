@@ -1,7 +1,7 @@
 //! Disks of limited size: which node has one, where its files then are, and how small one may be.
 //! Refuses a disk on which a fresh node could not begin.
 
-use super::{NodePlan, PlanError, PlanRequest};
+use super::{Folders, NodePlan, PlanError, PlanRequest};
 use crate::memory;
 use crate::units::Bytes;
 use crate::yaml;
@@ -26,15 +26,16 @@ const TABLES: Bytes = Bytes::mib(32);
 impl NodePlan {
     /// Folder of everything that Cassandra writes as data: data files, commit log, hints, saved caches, change data.
     pub fn storage(&self) -> String {
-        storage(&self.folder, self.disk)
+        storage(&self.folder, self.disk, &self.folders)
     }
 }
 
 /// The same of a node that is being planned.
-pub(super) fn storage(folder: &str, disk: Option<Bytes>) -> String {
-    match disk {
-        Some(_) => format!("{folder}/{DISK_FOLDER}"),
-        None => folder.to_owned(),
+pub(super) fn storage(folder: &str, disk: Option<Bytes>, folders: &Folders) -> String {
+    match (folders.data.first(), disk) {
+        (Some(first), _) => first.clone(),
+        (None, Some(_)) => format!("{folder}/{DISK_FOLDER}"),
+        (None, None) => folder.to_owned(),
     }
 }
 

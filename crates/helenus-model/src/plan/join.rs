@@ -2,7 +2,7 @@
 //! and the seeds of those that stay.
 //! Refuses a data centre that is not there, and a node that does not fit the machine.
 
-use super::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan, places};
+use super::{ClusterPlan, Folders, KEYSTORE_PASSWORD_MARK, NodePlan, places};
 use crate::access::TLS_FOLDER;
 use crate::ring::{Member, newcomer_tokens};
 use crate::topology::{NODES_MAX, check_cluster_name, name_hint};
@@ -250,6 +250,19 @@ impl ClusterPlan {
     fn like(&self, like: &NodePlan, name: &str, address: Ipv4Addr) -> NodePlan {
         let folder = format!("{}/{name}", self.folder);
         let (was, is) = (like.address.to_string(), address.to_string());
+        let renamed = |folder: &String| match folder.strip_suffix(&like.name) {
+            Some(beside) => format!("{beside}{name}"),
+            None => folder.clone(),
+        };
+        let folders = Folders {
+            data: like.folders.data.iter().map(renamed).collect(),
+            commitlog: like.folders.commitlog.as_ref().map(renamed),
+        };
+        let was_folders = like.folders.all().into_iter().map(str::to_owned);
+        let mut moved: Vec<(String, String)> = was_folders
+            .map(|was| (was.clone(), renamed(&was)))
+            .collect();
+        moved.push((like.folder.clone(), folder.clone()));
         let store = |name: &str| format!("{}/{TLS_FOLDER}/{name}.p12", self.folder);
         let reword = |text: &str| {
             if text == was {
@@ -257,12 +270,11 @@ impl ClusterPlan {
             } else if text == store(&like.name) {
                 store(name)
             } else {
-                match text.strip_prefix(&like.folder) {
-                    Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                        format!("{folder}{rest}")
-                    }
-                    _ => text.to_owned(),
-                }
+                let new = moved.iter().find_map(|(was, is)| {
+                    let rest = text.strip_prefix(was)?;
+                    (rest.is_empty() || rest.starts_with('/')).then(|| format!("{is}{rest}"))
+                });
+                new.unwrap_or_else(|| text.to_owned())
             }
         };
         let of_flag = |flag: &String| match flag.split_once('=') {
@@ -273,6 +285,9 @@ impl ClusterPlan {
             name: name.to_owned(),
             address,
             folder: folder.clone(),
+            folders,
+            // Its processors are those of the node that has them.
+            pin: None,
             jvm: like.jvm.iter().map(of_flag).collect(),
             ..like.clone()
         };

@@ -1,13 +1,35 @@
 //! Nodes that have another preset or disk than their cluster: settings, heap and memory in place of the cluster's.
 //! Refuses another release: a cluster has one.
 
-use super::{ClusterPlan, NodePlan, PlanError, PlanRequest, heap_of};
+use super::{ClusterPlan, Folders, NodePlan, Pin, PlanError, PlanRequest, heap_of};
 use crate::memory::MemoryPlan;
 use crate::preset::{Heap, PresetName};
 use crate::release::Release;
 use crate::units::Bytes;
 use crate::yaml;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What one node is given for itself: a preset, checked settings, flags, the size of its disk.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct NodeWords {
+    /// Preset in place of the cluster's.
+    pub preset: Option<PresetName>,
+    /// Checked `cassandra.yaml` keys with their values.
+    pub set: Vec<(String, Value)>,
+    /// Flags of the JVM.
+    pub jvm: Vec<String>,
+    /// Size of its own disk in memory, in place of the cluster's.
+    pub disk: Option<Bytes>,
+    /// `-Xmx` in place of the cluster's.
+    pub heap: Option<Bytes>,
+    /// `-Xmn` in place of the cluster's.
+    pub new_heap: Option<Bytes>,
+    /// Processors and memory.
+    pub pin: Option<Pin>,
+    /// Folders for data in place of the cluster's.
+    pub folders: Option<Folders>,
+}
 
 /// What a node has of its own preset, or for its own disk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -38,6 +38,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         memory_limit: None,
         cpus: None,
         disk: None,
+        folders: Folders::default(),
         disk_speed: None,
         archive: true,
         by_node: Vec::new(),

@@ -65,7 +65,7 @@ impl Span {
     }
 
     /// Equal parts, at most `count` of them.
-    fn parts(self, count: u64) -> Vec<Self> {
+    pub fn parts(self, count: u64) -> Vec<Self> {
         let each = self.width().div_ceil(count.max(1)).max(1);
         let mut parts = Vec::new();
         let mut left = Some(self);
@@ -103,6 +103,19 @@ pub fn pieces(ring: &Ring, least: usize) -> Vec<Piece> {
     spans.sort_unstable();
     let piece = |(place, (span, node))| Piece { span, node, place };
     spans.into_iter().enumerate().map(piece).collect()
+}
+
+/// What of the pieces lies in a span.
+pub fn within(pieces: &[Piece], span: Span) -> Vec<Piece> {
+    let cut = pieces.iter().map(|piece| {
+        let span = Span {
+            start: piece.span.start.max(span.start),
+            end: piece.span.end.min(span.end),
+        };
+        Piece { span, ..*piece }
+    });
+    cut.filter(|piece| piece.span.start < piece.span.end)
+        .collect()
 }
 
 /// Spans that were finished overlap, or lie in no piece of this ring.
@@ -243,6 +256,18 @@ mod tests {
                 prop_assert_eq!(ring.owner_of(piece.span.end), Some(piece.node));
                 prop_assert!(piece.span.start < piece.span.end);
             }
+        }
+
+        #[test]
+        fn equal_parts_of_the_ring_share_the_pieces_out(token: i64, least in 1_usize..20, count in 1_u64..30) {
+            let pieces = pieces(&ring(&[vec![token]]), least);
+            let whole = Span { start: i64::MIN, end: i64::MAX };
+            let parts: Vec<Vec<Piece>> = whole.parts(count).into_iter().map(|part| within(&pieces, part)).collect();
+            prop_assert_eq!(parts.len() as u64, count);
+            let all: Vec<Span> = parts.iter().flatten().map(|p| p.span).collect();
+            prop_assert_eq!(width(all.iter().copied()), u128::from(WHOLE_RING));
+            let (left, _) = rest(&pieces, &all).expect("of this ring, once");
+            prop_assert!(left.is_empty());
         }
 
         #[test]

@@ -3,6 +3,10 @@
 // together, hides what the reader switches off, and sorts tables.
 (function () {
   var root = document.documentElement;
+  try {
+    var theme = localStorage.getItem("helenus-theme");
+    if (theme === "light" || theme === "dark") { root.setAttribute("data-theme", theme); }
+  } catch (forgets) { }
   var prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   // The stretch of time that all charts show, as shares of the whole.
   var range = [0, 1];
@@ -275,6 +279,8 @@
   document.getElementById("theme").addEventListener("click", function () {
     var dark = root.getAttribute("data-theme") ? root.getAttribute("data-theme") === "dark" : prefersDark.matches;
     root.setAttribute("data-theme", dark ? "light" : "dark");
+    // A page in a file, or a browser without storage, forgets it.
+    try { localStorage.setItem("helenus-theme", dark ? "light" : "dark"); } catch (forgets) { }
   });
 
   // Tables of runs: a head sorts, once more the other way; the field above keeps the rows that have its words.

@@ -8,6 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 const STYLE: &str = include_str!("page.css");
+/// Style of what only the site has.
+pub(super) const SITE_STYLE: &str = include_str!("site.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("flame.js"));
 
 fn hash(script: &str) -> String {
@@ -100,6 +102,27 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
         ),
         style = head.badge.1,
         badge = html(&head.badge.0),
+    )
+}
+
+/// A page of the site: its navigation, a title, and a body that is HTML. Its forms go to the site itself.
+pub(super) fn site(title: &str, nav: &str, body: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'",
+        hash(SCRIPT)
+    );
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title} – Helenus</title>\n<style>\n{STYLE}{SITE_STYLE}</style>\n</head>\n<body>\n{nav}\
+         <header><div class=\"top\"><h1>{title}</h1>\
+         <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div></header>\n\
+         <main>\n{body}</main>\n<footer>Helenus shows the history and the clusters of this machine. \
+         Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        title = html(title),
     )
 }
 

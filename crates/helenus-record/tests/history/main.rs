@@ -8,6 +8,7 @@ mod killed;
 mod names;
 mod removal;
 mod round_trip;
+mod sync;
 mod turns;
 mod values;
 mod versions;

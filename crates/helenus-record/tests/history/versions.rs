@@ -73,7 +73,7 @@ fn a_newer_version_is_refused_by_name() {
     let error = History::open(&path).expect_err("newer");
     let said = error.to_string();
     assert!(
-        said.contains("has version 99") && said.contains("versions up to 5"),
+        said.contains("has version 99") && said.contains("versions up to 6"),
         "{said}"
     );
     assert!(error.hint().is_some());

@@ -5,5 +5,6 @@ mod browser;
 mod experiment;
 mod levels;
 mod made;
+mod site;
 mod structure;
 mod values;

@@ -414,6 +414,7 @@ fn stored(plan: RunPlan, result: RunResult) -> StoredRun {
             state: RunState::Complete,
             verdict: Some(result.verdict),
             began_wall_ns: 1_795_250_000 * S,
+            received: false,
             release: Some("5.0.9".to_owned()),
             preset: Some("dev".to_owned()),
             jvm: Some("17.0.15+6".to_owned()),

@@ -50,6 +50,12 @@ pub(crate) struct ClusterFlags {
     /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, conflicts_with_all = ["disk_read", "disk_write", "disk_iops"])]
     pub(crate) disk: Option<Bytes>,
+    /// A folder on another disk for data, in which each node gets one; may be repeated, for several disks
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["disk", "read_ahead"])]
+    pub(crate) data_dir: Vec<PathBuf>,
+    /// A folder on another disk for the commit log, in which each node gets one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["disk", "read_ahead"])]
+    pub(crate) commitlog_dir: Option<PathBuf>,
     /// Bytes that each node may read from the disk in a second, such as 100M
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) disk_read: Option<Bytes>,
@@ -90,6 +96,15 @@ pub(crate) struct NodeFlags {
     pub(crate) tls: bool,
 }
 
+/// What the processes of instances are bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PinArg {
+    /// Each to its processors, and to the memory of their NUMA node
+    Numa,
+    /// Nothing
+    None,
+}
+
 /// A preset by its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PresetArg {
@@ -115,7 +130,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 24] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 26] = [
     "preset",
     "nodes",
     "dc",
@@ -136,6 +151,8 @@ pub(crate) const CLUSTER_FLAGS: [&str; 24] = [
     "memory",
     "cpus",
     "disk",
+    "data_dir",
+    "commitlog_dir",
     "disk_read",
     "disk_write",
     "disk_iops",

@@ -12,8 +12,10 @@ use std::time::Duration;
   helenus history                        every run, the newest last
   helenus history --tag before --state complete
   helenus history show @last             plan, host, command, results and doubts of the newest
+  helenus history trend --tag nightly    where a measure changed for good
   helenus history tag r12 before-upgrade
   helenus history export r12 --to r12.hdr
+  helenus history sync /shared/runs      bring together with the histories of others
   helenus history prune --keep 100 --older-than 30d --dry-run
 
 A RUN is r12, @last (the newest that has ended), @newest, a tag, or several: r12,r15 and r12..r20.")]
@@ -80,12 +82,73 @@ pub(crate) enum HistoryVerb {
         #[arg(value_name = "RUN")]
         name: String,
     },
+    /// A measure over many runs, and where it changed for good
+    Trend(Trend),
     /// Tag runs, or remove a tag
     Tag(Tag),
+    /// Exchange runs with the histories of other machines, through a folder
+    Sync(Sync),
     /// Delete runs
     Prune(Prune),
     /// Runs as JSON, CSV or an HdrHistogram interval log
     Export(Export),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus history sync /shared/runs      a folder that several machines see
+  helenus history sync runs --dry-run
+  git clone --branch history --single-branch git@host:team/perf.git runs && helenus history sync runs \\
+    && git -C runs add . && git -C runs commit -m runs && git -C runs push
+                                         a branch: files are only ever added, so that merges have no conflicts
+
+Each run that has ended becomes one file, which is never changed or removed. A run that comes from elsewhere gets a number of
+this history. What was removed here does not come back.")]
+pub(crate) struct Sync {
+    /// The folder; made if it does not exist
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// Print what would be exchanged, and exchange nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus history trend --tag nightly    p99 of the newest run's last phase
+  helenus history trend --tag nightly --phase read --measure throughput
+  helenus history trend --workload standard1 --limit 50 --format json
+
+Runs of the newest one's workload, phase and rate (in a closed loop: operations in flight) are compared; each change has its size with a 95 % confidence interval.
+In quiet runs one in a hundred raises a false alarm.")]
+pub(crate) struct Trend {
+    /// Only runs with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// Only runs of this workload
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Option<String>,
+    /// Only runs on this release, such as 5.0.9
+    #[arg(long = "cassandra", value_name = "RELEASE", alias = "release")]
+    pub(crate) release: Option<String>,
+    /// The phase [default: the newest run's last]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// What is followed; p99 is of response times, in a closed loop of service times
+    #[arg(long, value_enum, default_value_t = MeasureArg::P99, alias = "metric")]
+    pub(crate) measure: MeasureArg,
+    /// Only the newest N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+}
+
+/// What is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MeasureArg {
+    /// Operations a second that ended well
+    Throughput,
+    /// 99th percentile, in milliseconds
+    P99,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@
 use super::LevelArg;
 use super::count::{ReadFlags, ReadPlace};
 use clap::{Args, ValueEnum};
-use helenus_model::ingest::Part;
+use helenus_model::ingest::{Part, Split};
 use helenus_model::units::{Bytes, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +29,8 @@ use std::time::Duration;
                                          one of four loaders of the same file
   helenus load 'logs/*.parquet' --into shop.events --via sstable --memory 1G
                                          sorted, written as SSTables and imported: the quickest way
+  helenus load 'huge/*.csv' --into shop.orders --verify full
+                                         all rows are compared, also of more than 100 million
   psql -c 'COPY orders TO STDOUT' | helenus load - --into shop.orders --file-format tsv --columns id,customer,total
 
 Interrupted or killed, the same command resumes the load. Rows are dated by their number in the file, so
@@ -98,7 +100,7 @@ pub(crate) struct LoadFiles {
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) in_flight: u32,
     /// Bytes of rows of one partition that are gathered into a batch; 0 sends each row alone
-    #[arg(long, default_value_t = 16_384, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
+    #[arg(long, default_value_t = 65_536, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
     pub(crate) batch_bytes: u32,
     /// Most rejected rows before the load stops
     #[arg(long, default_value_t = 100, value_name = "N")]
@@ -110,7 +112,7 @@ pub(crate) struct LoadFiles {
     #[arg(long)]
     pub(crate) restart: bool,
     /// Compare file and table at the end by their rows and checksums
-    #[arg(long, value_enum, default_value_t = VerifyArg::Full)]
+    #[arg(long, value_enum, default_value_t = VerifyArg::Auto)]
     pub(crate) verify: VerifyArg,
     /// Show the first rows as they would be written; write nothing
     #[arg(long)]
@@ -131,7 +133,13 @@ pub(crate) enum ViaArg {
 /// What is compared at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VerifyArg {
+    /// In full up to 100 million rows, else by a sample
+    Auto,
+    /// All rows
     Full,
+    /// About four million rows, of ranges of tokens that a seed chooses
+    Sample,
+    /// Not at all
     None,
 }
 
@@ -141,25 +149,43 @@ pub(crate) enum VerifyArg {
                                          every row, with a header
   helenus unload shop.orders -o orders.csv.zst
                                          compressed by the file's name: .gz, .zst or .lz4
-  helenus unload shop.orders --file-format tsv | psql -c 'COPY orders FROM STDIN'
+  helenus unload shop.orders --columns id,total --file-format tsv | psql -c 'COPY orders (id, total) FROM STDIN WITH (HEADER)'
   helenus unload shop.orders --columns id,total -o totals.jsonl
   helenus unload shop.orders -o orders.parquet
+  helenus unload shop.orders -o orders.csv.zst --split 8
+                                         eight files, orders.part-00001.csv.zst to orders.part-00008.csv.zst
+  helenus unload shop.orders -o orders.parquet --split 1G
+                                         as many files as it takes, each of about 1 GiB
+  helenus unload shop.orders -o orders.csv --part 2/4
+                                         the second of four files, the others by other processes
   helenus unload shop.orders --hosts 10.0.0.1 --in-flight 1 --rate 20k -o orders.csv
 
 Rows come in no order. Values are written exactly, so that `helenus load` makes the same rows of them; when a
 row was written, and how long it lives, is not among them. Nothing is written to the cluster.
 
-Exit codes: 0 everything is written, 130 interrupted: the file is not there.")]
+A file has its name when it is whole, and ends in .part before. Interrupted or killed, the same command resumes
+the unload: FILE.unload says which tokens are in the files.
+
+Exit codes: 0 everything is written, 130 interrupted.")]
 pub(crate) struct Unload {
     /// The table
     #[arg(value_name = "KEYSPACE.TABLE")]
     pub(crate) table: String,
-    /// The file, compressed where it ends in .gz, .zst or .lz4; it is there when it is whole [default: standard output]
+    /// The file, compressed where it ends in .gz, .zst or .lz4 [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace files that are there
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    /// Write so many files (8), each with an equal part of the ring, or files of about a size (512M)
+    #[arg(long, requires = "out", value_name = "N|SIZE")]
+    pub(crate) split: Option<Split>,
+    /// Write one of N files only, the others by other processes, such as 2/4
+    #[arg(long, requires = "out", value_name = "I/N")]
+    pub(crate) part: Option<Part>,
+    /// Forget what an interrupted unload has done, and unload everything
+    #[arg(long, requires = "out")]
+    pub(crate) restart: bool,
     /// How it is written: csv, tsv (as PostgreSQL's COPY reads text), jsonl, parquet [default: by the file's name, else csv]
     #[arg(long, value_name = "NAME")]
     pub(crate) file_format: Option<String>,

@@ -8,8 +8,31 @@ use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
 use helenus_model::workload::ReplicationFactor;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// How a run is shown as it goes.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Shown {
+    /// Serve the run and its nodes to Prometheus, at a port of loopback or at an address with its port
+    #[arg(long, value_name = "ADDRESS", value_parser = crate::cli::metrics::parse_address)]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// How the run is shown as it goes [default: screen on a terminal, else nothing]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) live: Option<LiveArg>,
+}
+
+/// Forms of a run as it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LiveArg {
+    /// Rates, percentiles, nodes, and what the run waits for
+    Screen,
+    /// One moving line
+    Line,
+    /// A line a second, also where standard error is no terminal
+    Lines,
+}
 
 /// What every run has.
 #[derive(Debug, Clone, Args)]
@@ -68,6 +91,8 @@ pub(crate) struct CommonLoad {
     /// The node that --flame profiles [default: the first]
     #[arg(long, value_name = "NODE", requires = "flame")]
     pub(crate) flame_node: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
     /// How arrivals are spread over time
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,

@@ -6,15 +6,18 @@ pub(crate) mod distance;
 pub(crate) mod dry;
 pub(crate) mod faults;
 mod generators;
+mod live;
 pub(crate) mod render;
+
+pub(crate) use live::Live;
 
 use crate::cli::doors::Doors;
 use crate::cli::{
     ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
-    PacingArg, PhaseArg, PresetArg, Warmup,
+    PacingArg, PhaseArg, PresetArg, Shown, Warmup,
 };
 use crate::commands::agent;
-use crate::commands::up::{self, Watcher};
+use crate::commands::up;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
@@ -30,18 +33,16 @@ use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
 use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, Load, PhaseKind, Shape};
 use helenus_model::levels::Distance;
-use helenus_model::line::Step;
 use helenus_model::run_plan::{
     Compression, Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference,
     check_processes,
 };
-use helenus_model::sample::{Stage, Stretch};
+use helenus_model::sample::Stage;
 use helenus_model::samples::ReadError;
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::topology::name_hint;
-use helenus_model::units::whole;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use helenus_record::HistoryError;
 use std::net::SocketAddr;
@@ -58,37 +59,38 @@ pub(crate) fn run(flags: Bench, context: &Context, ui: &Ui) -> Result<u8, Comman
     if flags.dry_run {
         return dry::dry_run(&request, context, ui);
     }
-    carry_out(&request, context, &ui.detailed(flags.detail))
+    let shown = flags.load.common.shown;
+    carry_out(&request, shown, context, &ui.detailed(flags.detail))
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.
 pub(crate) fn carry_out(
     request: &BenchRequest,
+    shown: Shown,
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    ended(carry_out_seen(request, context, ui, &mut |_| {})?)
+    ended(carry_out_seen(request, shown, context, ui, &mut |_| {})?)
 }
 
 /// As [`carry_out`]; what happens on the way is seen by `seen`, too.
 pub(crate) fn carry_out_seen(
     request: &BenchRequest,
+    shown: Shown,
     context: &Context,
     ui: &Ui,
     seen: &mut dyn FnMut(&LabEvent<'_>),
 ) -> Result<Finished, CommandError> {
-    let nodes = match &request.place {
-        Where::Ephemeral(up) => up.topology.nodes(),
-        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
-    };
+    let endpoint = super::metrics::of_run(shown.metrics, request, context, ui)?;
     if let Where::Cluster(name) = &request.place
         && let Ok(state) = context.clusters.load(name)
     {
         super::fault::caution(&state, context, ui)?;
     }
-    let mut live = Live::new(ui, nodes);
+    let mut live = Live::of(request, shown, context, ui);
     let finished = helenus_lab::run(context, request, &mut |event| {
         live.see(&event);
+        endpoint.iter().for_each(|endpoint| endpoint.see(&event));
         seen(&event);
     });
     drop(live);
@@ -509,115 +511,6 @@ pub(crate) fn level(arg: LevelArg) -> Consistency {
         LevelArg::LocalQuorum => Consistency::LocalQuorum,
         LevelArg::EachQuorum => Consistency::EachQuorum,
         LevelArg::LocalOne => Consistency::LocalOne,
-    }
-}
-
-/// The run as it goes: one moving line a step.
-pub(crate) struct Live<'a> {
-    ui: &'a Ui,
-    nodes: usize,
-    /// What precedes the words of each line.
-    prefix: String,
-    watcher: Option<Watcher<'a>>,
-    progress: Option<crate::ui::Progress>,
-}
-
-impl<'a> Live<'a> {
-    pub(crate) fn new(ui: &'a Ui, nodes: usize) -> Self {
-        Self {
-            ui,
-            nodes,
-            prefix: String::new(),
-            watcher: None,
-            progress: None,
-        }
-    }
-
-    /// Says what is waited for before the next step.
-    pub(crate) fn waits(&mut self, words: &str) {
-        let words = format!("{}{words}", self.prefix);
-        match &self.progress {
-            Some(progress) => progress.say(words),
-            None => self.progress = Some(self.ui.progress(&words)),
-        }
-    }
-
-    /// Sets what precedes the words of each line from now on.
-    pub(crate) fn prefix(&mut self, words: String) {
-        self.prefix = words;
-    }
-
-    pub(crate) fn see(&mut self, event: &LabEvent<'_>) {
-        match event {
-            LabEvent::Step(step) => self.step(*step),
-            LabEvent::Cluster(event) => {
-                if let Some(watcher) = &mut self.watcher {
-                    watcher.see(event);
-                }
-            }
-            LabEvent::Foreign(sight) => self.ui.note(&format!(
-                "writing to {:?}, which is not yours: data centres {}, {} nodes, keyspaces {}",
-                sight.cluster_name,
-                sight.data_centers.join(", "),
-                sight.nodes.len(),
-                sight.keyspaces.join(", ")
-            )),
-            LabEvent::Connected(_) | LabEvent::Seen(_) | LabEvent::Ended(_) => {}
-            LabEvent::NotProfiled(why) => self
-                .ui
-                .caution(&format!("a measurement window was not profiled: {why}")),
-            LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
-            LabEvent::Rate {
-                reached_per_s,
-                chosen_per_s,
-            } => self.ui.note(&format!(
-                "the probe reached {}/s; the rate is {}/s (--rate sets another)",
-                whole(*reached_per_s),
-                whole(*chosen_per_s)
-            )),
-            LabEvent::Interval {
-                phase,
-                interval,
-                done,
-            } => {
-                if let Some(progress) = &self.progress {
-                    let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
-                    let failed: u64 = interval.operations.values().map(|o| o.failures()).sum();
-                    let warm = if interval.stretch == Stretch::Warmup {
-                        " (warm-up)"
-                    } else {
-                        ""
-                    };
-                    let failed = if failed > 0 {
-                        format!(", {failed} failed")
-                    } else {
-                        String::new()
-                    };
-                    let prefix = &self.prefix;
-                    progress.say(format!("{prefix}{phase}{warm}: {completed} op/s{failed}"));
-                    progress.at(done.0.min(done.1), done.1);
-                }
-            }
-        }
-    }
-
-    fn step(&mut self, step: Step) {
-        self.watcher = None;
-        self.progress = None;
-        let text = match step {
-            Step::Up => {
-                self.watcher = Some(Watcher::new(self.ui, "for the bench", self.nodes));
-                return;
-            }
-            Step::Look => "checking the cluster",
-            Step::Prepare => "creating keyspace and tables",
-            Step::Probe => "probing for the rate",
-            Step::Run => "connecting",
-            Step::Record => "storing the run",
-            Step::Remove => "removing the cluster",
-            Step::End => return,
-        };
-        self.progress = Some(self.ui.progress(&format!("{}{text}", self.prefix)));
     }
 }
 

@@ -1,5 +1,8 @@
 //! `helenus doctor`: what this machine has and lacks, with the cure of each.
 
+mod production;
+
+use crate::cli::doctor::Doctor;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -36,7 +39,10 @@ impl Answers for Examined {
     }
 }
 
-pub(crate) fn run(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Doctor, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    if production::is_asked(flags) || flags.dry_run {
+        return production::run(flags, context, ui);
+    }
     let findings = doctor::examine(context);
     let lacking = findings.iter().any(|f| f.weight == Weight::Lacking);
     let examined = Examined {

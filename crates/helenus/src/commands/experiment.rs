@@ -6,7 +6,7 @@ pub(crate) mod live;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 mod pods;
-mod report;
+pub(crate) mod report;
 mod status;
 
 use crate::cli::experiment::{Asked, ExperimentVerb, ExperimentWhat};

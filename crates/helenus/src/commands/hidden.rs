@@ -1,6 +1,10 @@
 //! Hidden verbs: what this binary becomes for a while. Refuses everything that a person would type.
 
 use clap::CommandFactory as _;
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
+use helenus_cluster::env::Env;
+use helenus_cluster::error::ClusterError;
 use helenus_load::Secrets;
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -22,6 +26,24 @@ pub(crate) fn keep(folder: &Path) -> ExitCode {
     match helenus_cluster::net::keep::run(folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => told(Err(error)),
+    }
+}
+
+/// Removes a cluster when its owner has ended.
+pub(crate) fn owned(name: &str, id: &str) -> ExitCode {
+    let ended = std::env::current_exe()
+        .map_err(ClusterError::io("this program"))
+        .and_then(|helenus| Context::open(Env::of_process(), helenus, Cancel::default()))
+        .and_then(|context| {
+            crate::log::open(&context.paths.state, 0);
+            helenus_cluster::owner::watch(&context, name, id)
+        });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(cluster = name, %error, "the cluster of a process that has ended stays");
+            ExitCode::from(crate::error::code::CLUSTER)
+        }
     }
 }
 

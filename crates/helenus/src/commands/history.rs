@@ -1,8 +1,10 @@
 //! `helenus history`: what was measured, listed, shown, tagged, removed and exported.
 //! Refuses to remove what is under way or tagged without being told, and to write over a file unasked.
 
-mod export;
+pub(crate) mod export;
 pub(crate) mod show;
+mod sync;
+mod trend;
 
 use crate::cli::history::{History as Flags, HistoryVerb, ListFlags, Prune, StateArg, Tag};
 use crate::commands::up::plural;
@@ -19,18 +21,24 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let history = History::open_existing(&context.paths.state.join(helenus_record::FILE))?;
+    let file = context.paths.state.join(helenus_record::FILE);
+    if let Some(HistoryVerb::Sync(flags)) = &flags.verb {
+        return sync::run(flags, &mut History::open(&file)?, ui);
+    }
+    let history = History::open_existing(&file)?;
     // What is not there yet holds no run, and is not made by asking.
     match (&flags.verb, history) {
         (None, history) => list(&flags.list, history.as_ref(), ui),
         (Some(HistoryVerb::List(flags)), history) => list(flags, history.as_ref(), ui),
         (Some(_), None) => Err(HistoryError::Empty.into()),
         (Some(HistoryVerb::Show { name }), Some(history)) => show::run(name, &history, ui),
+        (Some(HistoryVerb::Trend(flags)), Some(history)) => trend::run(flags, &history, ui),
         (Some(HistoryVerb::Tag(flags)), Some(mut history)) => tag(flags, &mut history, ui),
         (Some(HistoryVerb::Prune(flags)), Some(mut history)) => {
             prune(flags, &mut history, context, ui)
         }
         (Some(HistoryVerb::Export(flags)), Some(history)) => export::run(flags, &history, ui),
+        (Some(HistoryVerb::Sync(flags)), Some(mut history)) => sync::run(flags, &mut history, ui),
     }
 }
 
@@ -44,6 +52,7 @@ impl From<HistoryError> for CommandError {
             | HistoryError::NoWal { .. }
             | HistoryError::Database(_)
             | HistoryError::Json { .. }
+            | HistoryError::Folder { .. }
             | HistoryError::Write(_) => code::ENVIRONMENT,
             _ => code::USAGE,
         };
@@ -60,7 +69,7 @@ fn list(flags: &ListFlags, history: Option<&History>, ui: &Ui) -> Result<u8, Com
         release: flags.release.clone(),
         workload: flags.workload.clone(),
         limit: flags.limit,
-        plan_hash: None,
+        ..RunFilter::default()
     };
     let mut runs = Vec::new();
     let mut comparisons = Vec::new();

@@ -23,7 +23,7 @@ use helenus_cluster::kube::{KubeClusters, KubeState, Kubectl};
 use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
 use helenus_model::machine::Machine;
-use helenus_model::plan::{ClusterPlan, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{ClusterPlan, Folders, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
 use helenus_model::topology::file::TopologyFile;
@@ -219,6 +219,7 @@ fn planned(
         cpus: flags.cpus,
         disk_speed: None,
         disk: None,
+        folders: Folders::default(),
         archive: archive::of_release(release.version),
         by_node,
         network: None,

@@ -3,6 +3,7 @@
 use crate::cli::many::List;
 use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
+use crate::commands::up::spots;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -12,13 +13,15 @@ use helenus_cluster::limits::Limits;
 use helenus_cluster::many::has_prefix;
 use helenus_cluster::net;
 use helenus_cluster::observe::{self, NodeView};
+use helenus_cluster::process::Owner;
 use helenus_cluster::state::{ClusterState, NodeCondition};
 use helenus_model::format::Format;
 use helenus_model::memory::MemoryPlan;
-use helenus_model::plan::OwnPlan;
+use helenus_model::plan::{Folders, OwnPlan, Pin};
 use helenus_model::preset::PresetName;
 use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
+use helenus_record::report::{ClusterLine, NodeLine};
 use serde::Serialize;
 use std::path::Path;
 
@@ -86,6 +89,9 @@ struct ClusterView {
     preset: Option<PresetName>,
     /// Whether a bench made it for itself.
     ephemeral: bool,
+    /// The process that it ends with, where it has an owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<Owner>,
     /// Heap of a node.
     heap_bytes: Option<u64>,
     /// Its folder.
@@ -112,6 +118,12 @@ struct Listing {
     /// Its release where it is not the cluster's, as long as an upgrade is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     release: Option<String>,
+    /// What its process may use, where it is bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<Pin>,
+    /// Its folders on other disks.
+    #[serde(skip_serializing_if = "Folders::is_none")]
+    folders: Folders,
     /// Its memory by kind, while it lives.
     memory_by_kind: Option<MemoryByKind>,
     /// Its disk in memory, where it has one that is there.
@@ -148,6 +160,47 @@ pub(crate) fn run(flags: &List, context: &Context, ui: &Ui) -> Result<u8, Comman
     Ok(0)
 }
 
+/// Every cluster for the page of `ui`.
+pub(crate) fn lines(context: &Context) -> Result<Vec<ClusterLine>, CommandError> {
+    let mut names = context
+        .clusters
+        .names()
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    names.sort_by_key(|name| counted(name));
+    Ok(names.iter().map(|name| line(context, name)).collect())
+}
+
+fn line(context: &Context, name: &str) -> ClusterLine {
+    let seen = view(context, name, false);
+    let tokens = context.clusters.load(name).map(|state| state.plan.nodes);
+    let tokens = tokens.unwrap_or_default();
+    let nodes = seen.nodes.iter().map(|Listing { node, .. }| {
+        let own = tokens.iter().find(|one| one.name == node.name);
+        let own = own.map_or(&[][..], |one| &one.tokens);
+        NodeLine {
+            name: node.name.clone(),
+            state: condition(node.condition).to_owned(),
+            place: format!("{}, {}", node.data_center, node.rack),
+            address: format!("{}:{}", node.address, node.cql_port),
+            pid: node.pid,
+            memory: node.memory.as_ref().map_or("–".to_owned(), |memory| {
+                Bytes(memory.pss_bytes).to_string()
+            }),
+            tokens: match own {
+                [one] => one.to_string(),
+                several => several.len().to_string(),
+            },
+        }
+    });
+    ClusterLine {
+        name: seen.name,
+        state: seen.state.to_owned(),
+        release: seen.release.unwrap_or_default(),
+        problem: seen.problem.unwrap_or_default(),
+        nodes: nodes.collect(),
+    }
+}
+
 /// A name with its number, so that `dev2` stands before `dev10`.
 fn counted(name: &str) -> (String, u64) {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -164,6 +217,7 @@ fn view(context: &Context, name: &str, kinds: bool) -> ClusterView {
         release: None,
         preset: None,
         ephemeral: false,
+        owner: None,
         heap_bytes: None,
         folder: folder.clone(),
         planned: None,
@@ -190,6 +244,7 @@ fn view(context: &Context, name: &str, kinds: bool) -> ClusterView {
             release: Some(state.plan.release.clone()),
             preset: Some(state.plan.preset),
             ephemeral: state.ephemeral,
+            owner: state.owner,
             heap_bytes: Some(state.plan.heap.heap.0),
             folder,
             planned: state.plan.memory,
@@ -206,6 +261,8 @@ fn view(context: &Context, name: &str, kinds: bool) -> ClusterView {
                         .get(&planned.name)
                         .map(|own| own.release.clone()),
                     own: planned.own,
+                    pin: planned.pin.clone(),
+                    folders: planned.folders.clone(),
                     disk: disk::look(planned),
                     node,
                 })
@@ -339,6 +396,9 @@ fn notes(clusters: &[ClusterView]) -> String {
     let mut text = String::new();
     for cluster in clusters {
         text.push_str(&disk_text(&cluster.name, cluster.limits.as_ref()));
+        let nodes = cluster.nodes.iter();
+        let spot = |one: &Listing| (one.node.name.clone(), one.pin.clone(), one.folders.clone());
+        text.push_str(&spots(&cluster.name, nodes.map(spot)));
         if cluster.state == "degraded" {
             let name = &cluster.name;
             text.push_str(&format!(

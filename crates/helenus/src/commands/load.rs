@@ -15,8 +15,8 @@ use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
 use helenus_cql::Consistency;
 use helenus_lab::ingest::{
-    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, TextEncoding, Way, header,
-    preview,
+    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, SampleProof, Shape, TextEncoding,
+    Verify, Way, header, preview,
 };
 use helenus_model::cql::CqlValue;
 use helenus_model::cql::read::Habits;
@@ -253,7 +253,12 @@ fn request(
             None => format!("{id:016x}.json"),
         }),
         restart: flags.restart,
-        verify: flags.verify == VerifyArg::Full,
+        verify: match flags.verify {
+            VerifyArg::Auto => Verify::Auto,
+            VerifyArg::Full => Verify::Full,
+            VerifyArg::Sample => Verify::Sample,
+            VerifyArg::None => Verify::None,
+        },
         now_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
     })
 }
@@ -383,8 +388,17 @@ fn see(progress: &Progress, ui: &Ui, event: &LoadEvent) {
 impl Answers for Loaded {
     fn answer(&self) -> String {
         let proof = match (&self.proof, &self.unproved) {
-            (Some(proof), _) if proof.equal => "file and table are equal".to_owned(),
-            (Some(_), _) => "file and table differ".to_owned(),
+            (Some(proof), _) => {
+                let verdict = if proof.equal { "equal" } else { "different" };
+                match &proof.sample {
+                    None if proof.equal => "file and table are equal".to_owned(),
+                    None => "file and table differ".to_owned(),
+                    Some(sample) => {
+                        let share = percent(sample.share);
+                        format!("in a sample of {share} file and table are {verdict}")
+                    }
+                }
+            }
             (None, Some(why)) => format!("not compared: {why}"),
             (None, None) => "not compared".to_owned(),
         };
@@ -442,8 +456,44 @@ fn text(loaded: &Loaded) -> String {
     text
 }
 
-fn proved(proof: &Proof) -> String {
+/// A share as a percentage with two digits that count.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = (1.0 - percent.max(1e-9).log10().floor()).clamp(0.0, 9.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 to 9"
+    )]
+    let digits = digits as usize;
+    format!("{percent:.digits$} %")
+}
+
+/// What a sample was of, and what it would not have shown.
+fn sampled(sample: &SampleProof, equal: bool) -> String {
     let mut text = format!(
+        "a sample, and not the whole: {} of all tokens in {} ranges (seed {}), {} partitions; --verify full compares all\n",
+        percent(sample.share),
+        thousands(sample.ranges as u64),
+        sample.seed,
+        thousands(sample.partitions),
+    );
+    if equal {
+        text.push_str(&format!(
+            "with 95 % confidence less than {} of the partitions are wrong, or {} of the rows where rows fail alone (rule of three)\n",
+            percent(sample.unseen_partitions_most),
+            percent(sample.unseen_rows_most),
+        ));
+    }
+    text
+}
+
+fn proved(proof: &Proof) -> String {
+    let mut text = String::new();
+    if let Some(sample) = &proof.sample {
+        text.push_str(&sampled(sample, proof.equal));
+    }
+    text += &format!(
         "file: {} rows with different keys, {} with a repeated key, checksum {}\n",
         thousands(proof.distinct_rows),
         thousands(proof.equal_keys),
@@ -459,5 +509,48 @@ fn proved(proof: &Proof) -> String {
             "the table holds rows that the file does not have: it may not have been empty\n",
         );
     }
+    if proof.refused_rows > 0 {
+        text += &format!(
+            "{} of the rejected rows were refused when they were written: they are rows of the file, and not of the table\n",
+            thousands(proof.refused_rows)
+        );
+    } else if proof.table_rows < proof.distinct_rows {
+        text.push_str(
+            "rows are missing: a node that dies loses what it acknowledged last, unless others have it; load the files again\n",
+        );
+    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_two_digits_that_count() {
+        let shown = [0.0625, 0.002, 0.000_012_3, 1.0, 0.5].map(percent);
+        assert_eq!(shown, ["6.2 %", "0.20 %", "0.0012 %", "100 %", "50 %"]);
+    }
+
+    #[test]
+    fn a_sample_says_that_it_is_one() {
+        let sample = SampleProof {
+            share: 0.002,
+            ranges: 1_024,
+            seed: 7,
+            partitions: 3_000,
+            unseen_partitions_most: 0.001,
+            unseen_rows_most: 0.000_03,
+        };
+        let text = sampled(&sample, true);
+        assert!(
+            text.starts_with("a sample, and not the whole: 0.20 % of all tokens"),
+            "{text}"
+        );
+        assert!(
+            text.contains("less than 0.10 % of the partitions are wrong, or 0.0030 % of the rows"),
+            "{text}"
+        );
+        assert!(!sampled(&sample, false).contains("confidence"));
+    }
 }

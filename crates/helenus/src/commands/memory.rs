@@ -4,8 +4,10 @@
 use crate::ui::Table;
 use helenus_cluster::limits::Limits;
 use helenus_cluster::machine;
-use helenus_model::memory::{LimitPlan, MemoryPlan, blind_heap};
+use helenus_model::memory::{LimitPlan, MemoryPlan};
 use helenus_model::plan::ClusterPlan;
+use helenus_model::release::Release;
+use helenus_model::sizing::blank_heap;
 use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
 
@@ -38,10 +40,11 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
         text.push_str(&format!("limits of each node: {}\n", asked(&limits)));
     }
     let ram = machine::read().memory;
+    let release = Release::facts_for(&plan.release).unwrap_or(Release::newest());
     text.push_str(&format!(
         "heap: {}; unset, Cassandra would take {} for each node, whatever else runs\n",
         plan.heap.heap,
-        blind_heap(ram)
+        blank_heap(release, ram).0
     ));
     text
 }

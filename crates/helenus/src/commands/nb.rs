@@ -2,7 +2,7 @@
 //! Refuses a line of steps of its own: the line becomes flags of `run`.
 
 use crate::cli::nb::Nb as Flags;
-use crate::cli::{Cli, Verb};
+use crate::cli::{Cli, Shown, Verb};
 use crate::commands::bench::{self, access, dry};
 use crate::commands::place::{self, Login};
 use crate::commands::run;
@@ -36,14 +36,14 @@ pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, Comma
         return dry::dry_run(&request, context, ui);
     }
     let mut marks: BTreeMap<String, Marks> = BTreeMap::new();
-    let ended = bench::carry_out_seen(&request, context, ui, &mut |event| {
+    let ended = bench::carry_out_seen(&request, Shown::default(), context, ui, &mut |event| {
         if let LabEvent::Interval {
             phase, interval, ..
         } = event
         {
             let ended: u64 = interval.tenths.iter().map(|tenth| tenth.ended).sum();
             let seconds = interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9;
-            let of_phase = marks.entry((*phase).to_owned()).or_default();
+            let of_phase = marks.entry(phase.name.clone()).or_default();
             of_phase.push((ended, seconds));
         }
     });

@@ -45,9 +45,9 @@ impl Answers for Written<'_> {
 }
 
 /// Both files of a report, not yet written.
-struct Pages {
+pub(crate) struct Pages {
     name: String,
-    html: String,
+    pub(crate) html: String,
     markdown: String,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> 
         .hint("name another file with --html or --markdown, or use --force".to_owned()))
 }
 
-fn read(history: &History, target: &str) -> Result<Pages, CommandError> {
+pub(crate) fn read(history: &History, target: &str) -> Result<Pages, CommandError> {
     if let Some(id) = ComparisonId::named(target) {
         return compared(history, id);
     }

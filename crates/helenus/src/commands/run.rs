@@ -26,10 +26,11 @@ pub(crate) fn run(flags: Run, context: &Context, ui: &Ui) -> Result<u8, CommandE
     if flags.dry_run {
         return dry::dry_run(&request, context, ui);
     }
+    let shown = flags.load.common.shown;
     if request.search.is_some() {
-        return search::run(&request, flags.load.within, context, ui);
+        return search::run(&request, (flags.load.within, shown), context, ui);
     }
-    bench::carry_out(&request, context, &ui.detailed(flags.detail))
+    bench::carry_out(&request, shown, context, &ui.detailed(flags.detail))
 }
 
 pub(crate) fn request(

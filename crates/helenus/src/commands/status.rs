@@ -2,7 +2,7 @@
 
 use crate::cli::Status;
 use crate::commands::fault;
-use crate::commands::up::plural;
+use crate::commands::up::{plural, spots};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -10,8 +10,10 @@ use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::echo::Echo;
 use helenus_cluster::ring_view::{self, Silent};
 use helenus_cluster::state::ClusterState;
+use helenus_model::plan::Pin;
 use helenus_model::status::{ClusterView, Printed, Reach, Report, StatusError};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Round trips a pair: a second and a half at the longest distance of the presets.
@@ -34,10 +36,19 @@ pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
         report: &report,
         round_trips: &round_trips,
         faults: &faults,
+        pins: state
+            .plan
+            .nodes
+            .iter()
+            .filter_map(|node| Some((node.name.as_str(), node.pin.as_ref()?)))
+            .collect(),
     };
     ui.result(&told, || {
         let notes = fault::notes(&state.plan.name, &faults);
-        printed.stdout + &matrix(&state, &round_trips) + &notes
+        let nodes = state.plan.nodes.iter();
+        let nodes = nodes.map(|node| (node.name.clone(), node.pin.clone(), node.folders.clone()));
+        let places = spots(&state.plan.name, nodes);
+        printed.stdout + &matrix(&state, &round_trips) + &places + &notes
     });
     silent.iter().for_each(|one| ui.caution(&silent_text(one)));
     Ok(printed.exit)
@@ -90,6 +101,9 @@ struct Told<'a> {
     /// Faults that were made and not healed.
     #[serde(skip_serializing_if = "<[fault::Told]>::is_empty")]
     faults: &'a [fault::Told],
+    /// Processors and NUMA nodes of those nodes that are bound to some.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pins: BTreeMap<&'a str, &'a Pin>,
 }
 
 impl Answers for Told<'_> {

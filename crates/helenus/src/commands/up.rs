@@ -10,6 +10,7 @@ use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
+use helenus_cluster::process::Owner;
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
@@ -17,9 +18,10 @@ use helenus_model::access::Security;
 use helenus_model::format::Format;
 use helenus_model::levels::Distance;
 use helenus_model::memory::DiskLimit;
-use helenus_model::plan::{ClusterPlan, NodePlan};
+use helenus_model::plan::{ClusterPlan, Folders, NodePlan, Pin};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
+use helenus_model::sizing::HEAP_GAP;
 use helenus_model::topology::Topology;
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::units::{Bytes, human_duration};
@@ -30,6 +32,7 @@ use std::time::{Duration, Instant};
 /// Last line of a dry run.
 pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
 mod like;
+mod planned;
 pub(crate) mod shape;
 
 /// A cluster as `up` and `start` answer.
@@ -77,7 +80,8 @@ impl Answers for ClusterPlan {
     }
 }
 
-pub(crate) fn run(flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let planned = planned::follow(&mut flags, context, ui)?;
     if let (Some(count), Some(prefix)) = (flags.many.count, flags.many.prefix.clone()) {
         return super::up_many::run(&flags, &prefix, count, context, ui);
     }
@@ -94,6 +98,11 @@ pub(crate) fn run(flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
     let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
+    if !planned.is_empty() {
+        request.by_node = planned;
+    }
+    request.owner = owner(&flags)?;
+    caution_heap(&request, ui);
     let schema = schema(flags.schema.as_deref())?;
     let like = match &production {
         Some(production) => Some(production.follow(&flags.cluster, &mut request)?),
@@ -130,6 +139,28 @@ pub(crate) fn run(flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     }
     drop(watcher);
     show_ready(&state, begin, ui)
+}
+
+/// A heap of which the JVM makes less than of a smaller one.
+fn caution_heap(request: &UpRequest, ui: &Ui) {
+    let own = request.by_node.iter().filter_map(|words| words.heap);
+    let (most, end) = HEAP_GAP;
+    if let Some(heap) = request
+        .heap
+        .into_iter()
+        .chain(own)
+        .find(|heap| *heap > most && *heap <= end)
+    {
+        ui.caution(&format!(
+            "a heap of {heap} holds hardly more than one of {most}: above it references take twice the room, up to {end}"
+        ));
+    }
+}
+
+/// The process that was named as the owner.
+pub(crate) fn owner(flags: &Up) -> Result<Option<Owner>, CommandError> {
+    let owner = flags.owner.map(Owner::of).transpose();
+    Ok(owner.map_err(ClusterError::from)?)
 }
 
 /// The schema that was named, read before anything starts.
@@ -265,6 +296,7 @@ pub(crate) fn request(
         source,
         java_home: flags.java_home.clone(),
         ephemeral,
+        owner: None,
         archive: !flags.no_archive,
         ready_within: flags.ready_within,
         fake: std::env::var("HELENUS_FAKE_NODE")
@@ -274,9 +306,27 @@ pub(crate) fn request(
         memory_limit: flags.memory,
         cpus: flags.cpus,
         disk: flags.disk,
+        folders: folders(flags)?,
         disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
         read_ahead: flags.read_ahead,
         by_node: Vec::new(),
+    })
+}
+
+/// Folders for data, as they are from everywhere.
+fn folders(flags: &ClusterFlags) -> Result<Folders, CommandError> {
+    let absolute = |path: &PathBuf| {
+        let absolute = std::path::absolute(path);
+        let absolute = absolute.map_err(|e| CommandError::of(code::USAGE, &e));
+        Ok::<_, CommandError>(absolute?.to_string_lossy().into_owned())
+    };
+    Ok(Folders {
+        data: flags
+            .data_dir
+            .iter()
+            .map(absolute)
+            .collect::<Result<_, _>>()?,
+        commitlog: flags.commitlog_dir.as_ref().map(absolute).transpose()?,
     })
 }
 
@@ -367,7 +417,33 @@ fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
         format!("  preset {preset}, heap {heap}")
     });
     let disk = node.disk.map(|size| format!("  disk {size} in memory"));
-    own.unwrap_or_default() + &disk.unwrap_or_default()
+    let mut text = own.unwrap_or_default() + &disk.unwrap_or_default();
+    for place in spot(node.pin.as_ref(), &node.folders) {
+        text.push_str(&format!("  {place}"));
+    }
+    text
+}
+
+/// Processors, memory and folders of a node that is bound to some, in words.
+fn spot(pin: Option<&Pin>, folders: &Folders) -> Vec<String> {
+    let pin = pin.map(ToString::to_string);
+    pin.into_iter().chain(folders.words()).collect()
+}
+
+/// The same of several nodes, a line each; nothing of those that are bound to nothing.
+pub(crate) fn spots(
+    cluster: &str,
+    nodes: impl Iterator<Item = (String, Option<Pin>, Folders)>,
+) -> String {
+    let mut text = String::new();
+    for (node, pin, folders) in nodes {
+        let places = spot(pin.as_ref(), &folders);
+        if !places.is_empty() {
+            let gap = if text.is_empty() { "\n" } else { "" };
+            text.push_str(&format!("{gap}{cluster}/{node}: {}\n", places.join(", ")));
+        }
+    }
+    text
 }
 
 /// Settings that differ from the preset on this release, or that it does not have.

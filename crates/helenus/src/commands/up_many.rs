@@ -110,6 +110,7 @@ pub(crate) fn run(
         ui,
     )?;
     request.clusters = count;
+    request.owner = super::up::owner(flags)?;
     let schema = schema(flags.schema.as_deref())?;
     let at_once = match flags.many.at_once {
         Some(nodes) => nodes as usize,

@@ -105,7 +105,7 @@ fn a_newer_history_and_one_that_is_none() {
     shot!(lab.run(&["history"]), @"
     exit code: 3
     --- standard error
-    error: the history [LAB]/home/state/history.db has version 99; this helenus reads versions up to 5
+    error: the history [LAB]/home/state/history.db has version 99; this helenus reads versions up to 6
     hint: use the newer helenus, or another HELENUS_HOME for this one
     ");
     assert_eq!(

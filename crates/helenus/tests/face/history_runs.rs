@@ -133,6 +133,7 @@ fn the_list_and_a_run() {
           "phases": [
             {
               "achieved_per_s": "number",
+              "in_flight": "number",
               "name": "text",
               "rate_per_s": "number",
               "response_p99_us": "null",
@@ -151,6 +152,7 @@ fn the_list_and_a_run() {
           },
           "plan_hash": "text",
           "preset": "text",
+          "received": "bool",
           "release": "text",
           "running": "bool",
           "seed": "number",
@@ -246,6 +248,7 @@ fn a_run_as_json_is_what_bench_said() {
         "phases": [
           {
             "achieved_per_s": "number",
+            "in_flight": "number",
             "name": "text",
             "rate_per_s": "number",
             "response_p99_us": "null",
@@ -264,6 +267,7 @@ fn a_run_as_json_is_what_bench_said() {
         },
         "plan_hash": "text",
         "preset": "text",
+        "received": "bool",
         "release": "text",
         "running": "bool",
         "seed": "number",

@@ -22,6 +22,9 @@ const INPUTS: &[(&str, Reads)] = &[
     ("up x --schema FILE --dry-run", Reads::Text),
     ("up x --like FILE --dry-run", Reads::Text),
     ("up x --topology FILE --dry-run", Reads::Text),
+    ("up x --plan FILE --dry-run", Reads::Text),
+    ("machine --from FILE", Reads::Text),
+    ("plan --from FILE", Reads::Text),
     ("bench --schema FILE --insert INSERT --dry-run", Reads::Text),
     (
         "bench --hosts 127.0.0.1 --user u --password-from FILE",

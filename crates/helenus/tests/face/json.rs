@@ -53,6 +53,8 @@ const LINES: &[&str] = &[
     "status c",
     "env c",
     "guard c",
+    "machine",
+    "plan --rows 1m",
     "doctor",
     "releases",
     "releases fetch 5.0.9 --dry-run",

@@ -157,6 +157,28 @@ fn keystores_of_a_cluster_are_written_for_their_owner_and_shown_to_nobody() {
 }
 
 #[test]
+fn the_chart_gets_the_heap_wherever_a_file_says_it() {
+    let lab = TestLab::new();
+    for text in [
+        "heap = \"200M\"\n[[data_center]]\nname = \"dc1\"\nnodes = 2\n",
+        "[[data_center]]\nname = \"dc1\"\nnodes = 2\nheap = \"200M\"\n",
+    ] {
+        let file = lab.write("chart.toml", text).to_string_lossy().into_owned();
+        let words = [
+            "kube",
+            "render",
+            &file,
+            "--cassandra",
+            "4.0",
+            "--as",
+            "helm-values",
+        ];
+        let rendered = lab.done(&words);
+        assert!(rendered.contains("size: \"200M\""), "{rendered}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_cure() {
     let lab = TestLab::new();
     shot!(lab.run(&["kube", "render", "-n", "3", "--as", "helm-values"]), @"

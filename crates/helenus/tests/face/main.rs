@@ -26,6 +26,7 @@ mod kube_load;
 mod ledger;
 mod levels;
 mod like;
+mod machine;
 mod many;
 mod nb;
 mod output;

@@ -21,6 +21,9 @@ const PASSED: &str = "the test in the machine held";
 const CURE: &str =
     "apt-get install qemu-system-x86 busybox-static cpio binutils linux-image-cloud-amd64";
 
+/// Memory of one of several NUMA nodes.
+const NODE_MIB: u32 = 768;
+
 /// One at a time: each emulates two processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -47,8 +50,8 @@ pub(crate) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Runs the test of that name in a machine whose kernel has loaded these modules.
-pub(crate) fn run(test: &str, modules: &[&str]) -> Result<End, Lacks> {
+/// Runs the test of that name in a machine whose kernel has loaded these modules; it has so many NUMA nodes.
+pub(crate) fn run(test: &str, modules: &[&str], numa: u32) -> Result<End, Lacks> {
     if std::env::consts::ARCH != "x86_64" {
         return Err(Lacks {
             what: "machines for tests are x86_64 ones".into(),
@@ -80,7 +83,8 @@ pub(crate) fn run(test: &str, modules: &[&str]) -> Result<End, Lacks> {
     let child = Command::new("setpriv")
         .args(["--pdeathsig", "KILL"])
         .arg(qemu)
-        .args(["-accel", "tcg", "-m", "1024", "-smp", "2"])
+        .args(["-accel", "tcg"])
+        .args(shape(numa))
         .args(["-nodefaults", "-nographic", "-no-reboot"])
         .args(["-serial", "stdio", "-kernel"])
         .arg(kernel)
@@ -104,6 +108,28 @@ pub(crate) fn run(test: &str, modules: &[&str]) -> Result<End, Lacks> {
         passed: console.contains(PASSED) && console.contains("1 passed"),
         console,
     })
+}
+
+/// Two processors in one NUMA node, or one in each of several.
+fn shape(numa: u32) -> Vec<String> {
+    let mut words: Vec<String> = match numa {
+        1 => ["-m", "1024", "-smp", "2"].map(str::to_owned).to_vec(),
+        _ => vec![
+            "-m".into(),
+            format!("{}", numa * NODE_MIB),
+            "-smp".into(),
+            numa.to_string(),
+        ],
+    };
+    for node in (0..numa).filter(|_| numa > 1) {
+        words.extend([
+            "-object".into(),
+            format!("memory-backend-ram,id=m{node},size={NODE_MIB}M"),
+            "-numa".into(),
+            format!("node,nodeid={node},cpus={node},memdev=m{node}"),
+        ]);
+    }
+    words
 }
 
 /// A child that has ended once this is gone.
@@ -174,7 +200,7 @@ fn furnish(root: &Path, busybox: &Path, modules: &[PathBuf], test: &str) {
     fs_err::copy(busybox, root.join("bin/busybox")).expect("busybox");
     let own = std::env::current_exe().expect("this program");
     let mut shared = BTreeSet::new();
-    for program in [&own, Path::new(HELENUS)] {
+    for program in [&own, Path::new(HELENUS), &super::fake_node()] {
         let there = place(root, program);
         let mut strip = Command::new("strip");
         let done = strip.arg("-o").arg(&there).arg(program).status();
@@ -198,7 +224,7 @@ fn furnish(root: &Path, busybox: &Path, modules: &[PathBuf], test: &str) {
         "#!/bin/busybox sh\n\
          /bin/busybox --install -s /bin\n\
          export PATH=/bin HOME=/tmp {INSIDE}=1\n\
-         mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp\n\
+         mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp; ip link set lo up\n\
          {load}\
          timeout {} {} --exact {test} && echo {PASSED}\n\
          poweroff -f\n",

@@ -20,7 +20,7 @@ fn here_or_in_a_machine(test: &str, what: impl FnOnce()) {
     match client::try_out(Path::new(HELENUS), Wan::Netem) {
         Ok(_) => what(),
         Err(error) if machine::is_inside() => panic!("{error}"),
-        Err(error) => match machine::run(test, &["sch_netem", "veth", "bridge"]) {
+        Err(error) => match machine::run(test, &["sch_netem", "veth", "bridge"], 1) {
             Ok(end) => assert!(end.passed, "{}", end.console),
             Err(lacks) => not_run(&format!("netem: {error}, and {}", lacks.what), lacks.cure),
         },

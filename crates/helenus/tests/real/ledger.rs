@@ -35,7 +35,10 @@ pub(crate) fn check(home: &Home, run: &str) -> (i32, Value) {
 }
 
 fn write(home: &Home, words: &[&str]) -> String {
+    // Few in flight: on a busy machine more of them time out, and what is not acknowledged may be lost.
     let line = [
+        "--in-flight",
+        "16",
         "--cluster",
         "c",
         "--seed",
@@ -47,6 +50,26 @@ fn write(home: &Home, words: &[&str]) -> String {
     let said = home.helenus(&[&["run"], words, &line].concat());
     assert!([0, 5].contains(&said.code), "{said}");
     said.json()["run"].as_str().expect("a run").to_owned()
+}
+
+fn count(table: &Value, class: &str) -> u64 {
+    table[class].as_u64().expect("a count")
+}
+
+/// Keys with a write that was acknowledged: nearly all, whatever else the machine did.
+fn acknowledged(table: &Value) -> u64 {
+    let open = [
+        "indeterminate_applied",
+        "indeterminate_not_applied",
+        "refused",
+    ];
+    let open: u64 = open.iter().map(|class| count(table, class)).sum();
+    let keys = count(table, "keys");
+    assert!(
+        2 * open < keys,
+        "half of the writes were not acknowledged: {table:#}"
+    );
+    keys - open
 }
 
 /// Kills all nodes, and starts them again.
@@ -68,10 +91,7 @@ pub(crate) fn what_was_acknowledged_survives_kill_9_unless_it_is_not_durable() {
     let (code, said) = check(&home, &durable);
     let table = &said["tables"][0];
     assert_eq!(code, 0, "{said:#}");
-    assert_eq!(
-        (&table["present"], &table["lost"]),
-        (&6000.into(), &0.into())
-    );
+    assert_eq!(acknowledged(table), count(table, "present"), "{said:#}");
     assert_eq!(table["consistency"], "ALL");
     assert_eq!(table["durable_writes"], true);
 
@@ -82,17 +102,16 @@ pub(crate) fn what_was_acknowledged_survives_kill_9_unless_it_is_not_durable() {
     let insert = ["--ops", "insert=1", "--positions", "0..1000"];
     let volatile = write(&home, &[&[path.as_str()], &insert[..]].concat());
     let (code, said) = check(&home, &volatile);
-    assert_eq!((code, &said["tables"][0]["present"]), (0, &1000.into()));
+    assert_eq!(code, 0, "{said:#}");
+    let written = count(&said["tables"][0], "present");
     std::thread::sleep(MARKED);
     crash(&home, &nodes);
     let (code, said) = check(&home, &volatile);
     let table = &said["tables"][0];
     assert_eq!(code, 1, "{said:#}");
     // Nothing was flushed, and nothing was logged.
-    assert_eq!(
-        (&table["lost"], &table["durable_writes"]),
-        (&1000.into(), &false.into())
-    );
+    assert_eq!(count(table, "lost"), written, "{said:#}");
+    assert_eq!(table["durable_writes"], false);
     let named = table["lost_keys"].as_array().expect("names");
     assert_eq!(named.len(), 10);
     for key in named {

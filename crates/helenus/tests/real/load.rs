@@ -2,7 +2,9 @@
 //! Refuses to trust the load's own word alone: counts and checksums are asked of `count`.
 
 use crate::home::Home;
+use crate::spoilt;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 const SCHEMA: &str = "
@@ -23,7 +25,7 @@ const EVERY: &str = r#"k,a,bi,bl,bo,d,de,do,du,f,ip,si,t,ti,ts,tu,ty,u,v,l,s,m,t
 "#;
 
 /// Rows of the load that is killed.
-const ROWS: u32 = 60_000;
+pub(crate) const ROWS: u32 = 60_000;
 
 pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     let home = Home::new();
@@ -74,7 +76,12 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     let again = load(&[&every, "--into", "c:s.every", "--via", "sstable"]);
     let again = again.ok().json();
     assert_eq!(again["proof"], loaded["proof"], "{again}");
-    written_as_by_cassandra(&home, &file);
+    let verify = ["verify", "-e", "-f"];
+    written_as_by_cassandra(&home, folder.path(), &verify);
+    for what in [&verify[..], &["scrub"]] {
+        let words = [&["nodetool", "c"], what, &["s", "every"]].concat();
+        home.helenus(&words).ok();
+    }
     // Dates by a field, text in UTF-16: of two rows with one key the later date counts, not the later row.
     home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
     let dated =
@@ -149,13 +156,10 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     let refused = home.helenus(&["load", &bad, "--into", "c:s.c"]);
     assert_eq!(refused.code, 2, "{refused}");
 
+    spoilt::files(&home, folder.path());
+
     // Killed again and again, the same line comes to its end.
-    home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
-    let mut text = "country,n,city\n".to_owned();
-    for n in 0..ROWS {
-        let _infallible = writeln!(text, "C{},{n},\"town, {}\"", n % 300, n % 77);
-    }
-    let big = file("big.csv", text.as_bytes());
+    let big = spoilt::big(folder.path(), "big.csv", ROWS);
     for way in [
         ["--via", "sstable", "--memory", "1M"],
         ["--via", "cql", "--in-flight", "4"],
@@ -163,11 +167,18 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
         home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
         killed_again_and_again(&home, &big, &way);
     }
+    spoilt::unloads(&home, folder.path());
+    spoilt::full_disks(&home, folder.path(), &big);
+    home.helenus(&["cqlsh", "c", "-e", "TRUNCATE s.big"]).ok();
+    spoilt::a_node_dies(&home, (&big, "c:s.big"), "c", true);
     home.clear();
 }
 
 /// Tables with one definition, loaded both ways: uncompressed, their files are equal byte by byte.
-fn written_as_by_cassandra(home: &Home, file: &dyn Fn(&str, &[u8]) -> String) {
+pub(crate) fn written_as_by_cassandra(home: &Home, folder: &Path, verify: &[&str]) {
+    let make =
+        "CREATE KEYSPACE w WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
+    home.helenus(&["cqlsh", "c", "-e", make]).ok();
     let mut text = "a,b,c,d,e,s,v,t,l,f,u\n".to_owned();
     for n in 0..4_000_u32 {
         // Two partitions of more than 64 KiB, and many small ones.
@@ -189,10 +200,12 @@ fn written_as_by_cassandra(home: &Home, file: &dyn Fn(&str, &[u8]) -> String) {
             "x".repeat(if wide { 100 } else { 3 }),
         );
     }
-    let rows = file("both.csv", text.as_bytes());
+    let rows = folder.join("both.csv");
+    fs_err::write(&rows, text).expect("writes");
+    let rows = rows.display().to_string();
     let mut names = Vec::new();
     for way in ["cql", "sstable"] {
-        let table = format!("s.by_{way}");
+        let table = format!("w.by_{way}");
         let make = format!(
             "CREATE TABLE {table} (a text, b int, c decimal, d varint, e inet, s text static, v bigint, t text,
               l frozen<list<int>>, f float, u uuid, PRIMARY KEY ((a, b), c, d, e))
@@ -203,13 +216,13 @@ fn written_as_by_cassandra(home: &Home, file: &dyn Fn(&str, &[u8]) -> String) {
         let words = ["load", &rows, "--into", &into, "--via", way];
         let fixed = ["--timestamp", "1700000000000000", "--verify", "none"];
         home.helenus(&[&words[..], &fixed].concat()).ok();
-        home.helenus(&["nodetool", "c", "flush", "s"]).ok();
+        home.helenus(&["nodetool", "c", "flush", "w"]).ok();
         names.push(table);
     }
-    let data = home.path().join("state/clusters/c/node1/data/s");
+    let data = home.path().join("state/clusters/c/node1/data/w");
     let folder = |table: &str| {
         let folders = fs_err::read_dir(&data).expect("the keyspace's folder");
-        let table = format!("{}-", table.trim_start_matches("s."));
+        let table = format!("{}-", table.trim_start_matches("w."));
         let mut folders = folders.flatten().map(|entry| entry.path());
         let is_its = |path: &std::path::PathBuf| path.display().to_string().contains(&table);
         folders.find(is_its).expect("the table's folder")
@@ -239,20 +252,10 @@ fn written_as_by_cassandra(home: &Home, file: &dyn Fn(&str, &[u8]) -> String) {
             ours.len()
         );
     }
-    let verify = [
-        "nodetool",
-        "c",
-        "verify",
-        "-e",
-        "-f",
-        "s",
-        "by_sstable",
-        "every",
-    ];
-    home.helenus(&verify).ok();
-    home.helenus(&["nodetool", "c", "scrub", "s", "by_sstable", "every"])
-        .ok();
-    home.helenus(&["nodetool", "c", "compact", "s"]).ok();
+    for what in [verify, &["scrub"], &["compact"]] {
+        let words = [&["nodetool", "c"], what, &["w", "by_sstable"]].concat();
+        home.helenus(&words).ok();
+    }
     let sums: Vec<_> = names
         .iter()
         .map(|table| {
@@ -278,7 +281,8 @@ pub(crate) fn sstables_go_to_their_owners() {
     home.helenus(&["up", "c", "-n", "3"]).ok();
     let make =
         "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 2};
-        CREATE TABLE s.t (k int, n int, v text, PRIMARY KEY (k, n))";
+        CREATE TABLE s.t (k int, n int, v text, PRIMARY KEY (k, n))
+          WITH compression = {'class': 'ZstdCompressor', 'chunk_length_in_kb': 32}";
     home.helenus(&["cqlsh", "c", "-e", make]).ok();
     let mut text = "k,n,v\n".to_owned();
     for n in 0..20_000_u32 {
@@ -299,7 +303,13 @@ pub(crate) fn sstables_go_to_their_owners() {
         home.helenus(&["nodetool", node, "verify", "-e", "-f", "-c", "s", "t"])
             .ok();
     }
-    home.helenus(&["stop", "c/node3"]).ok();
+    // One of three replicas dies: the others take what comes.
+    let make =
+        "CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3};
+        CREATE TABLE r.big (country text, n int, city text, PRIMARY KEY (country, n))";
+    home.helenus(&["cqlsh", "c", "-e", make]).ok();
+    let big = spoilt::big(folder.path(), "big.csv", ROWS / 3);
+    spoilt::a_node_dies(&home, (&big, "c:r.big"), "c/node3", false);
     let refused = home.helenus(&[&load[..], &way].concat());
     assert_eq!(refused.code, 2, "{refused}");
     assert!(refused.stderr.contains("does not answer"), "{refused}");

@@ -85,5 +85,7 @@ pub(crate) fn cassandra_4_0_on_17_with_jamm(java_home: &str) {
         info.stdout.contains("Native Transport active: true"),
         "{info}"
     );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    crate::load::written_as_by_cassandra(&home, folder.path(), &["verify", "-e"]);
     home.clear();
 }

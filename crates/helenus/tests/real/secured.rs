@@ -229,6 +229,17 @@ fn nothing_told(home: &Home, secrets: &Arc<Secrets>) {
             format!("{}{}", said.stdout, said.stderr).as_bytes(),
         );
     }
+    let archive = home.path().join("c.tar.gz");
+    let to = archive.to_string_lossy().into_owned();
+    home.helenus(&["collect", "c", "-o", &to, "--run", "@last"])
+        .ok();
+    let unpacked = std::process::Command::new("tar")
+        .arg("-xzOf")
+        .arg(&archive)
+        .output();
+    let unpacked = unpacked.expect("tar").stdout;
+    assert!(unpacked.len() > 10_000, "{}", unpacked.len());
+    secrets.not_in("the archive of collect", &unpacked);
 }
 
 /// A baseline, a reset and a restore behind the doors.

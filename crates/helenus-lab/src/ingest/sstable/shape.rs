@@ -171,16 +171,21 @@ fn compression(options: &Rows) -> (Compression, Option<String>) {
     let compression = map("compression");
     let off = compression.get("enabled").is_some_and(|on| on == "false")
         || !compression.contains_key("class");
-    let chunk = compression
+    let chunk_bytes = compression
         .get("chunk_length_in_kb")
         .and_then(|kb| kb.parse::<usize>().ok())
         .map(|kb| kb << 10)
-        .filter(|bytes| bytes.is_power_of_two() && (4 << 10..=1 << 20).contains(bytes));
+        .filter(|bytes| bytes.is_power_of_two() && (4 << 10..=1 << 20).contains(bytes))
+        .unwrap_or(CHUNK_BYTES);
+    let is_zstd = |class: &String| class.ends_with("ZstdCompressor");
+    let level = compression.get("compression_level");
     let compression = match off {
         true => Compression::None,
-        false => Compression::Lz4 {
-            chunk_bytes: chunk.unwrap_or(CHUNK_BYTES),
+        false if compression.get("class").is_some_and(is_zstd) => Compression::Zstd {
+            chunk_bytes,
+            level: level.and_then(|level| level.parse().ok()).unwrap_or(3),
         },
+        false => Compression::Lz4 { chunk_bytes },
     };
     (compression, why_not)
 }

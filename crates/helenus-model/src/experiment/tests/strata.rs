@@ -15,6 +15,8 @@ struct Noise {
     run: f64,
     /// What the first run of a life has more than a late one.
     cold: f64,
+    /// What the logarithm of a run's number in a life adds.
+    growth: f64,
     /// Share of the runs that are missing.
     missing: f64,
 }
@@ -23,6 +25,7 @@ const PLAIN: Noise = Noise {
     restart: 0.1,
     run: 0.03,
     cold: 0.0,
+    growth: 0.0,
     missing: 0.0,
 };
 
@@ -39,7 +42,8 @@ fn runs(seed: u64, restarts: usize, each: usize, blocks: usize, noise: Noise) ->
             draw.shuffle(&mut order);
             for (place, phase) in order.into_iter().enumerate() {
                 let cold = noise.cold / (place + 1) as f64;
-                let log = of_life + cold + draw.normal() * noise.run;
+                let growth = noise.growth * ((place + 1) as f64).ln();
+                let log = of_life + cold + growth + draw.normal() * noise.run;
                 if draw.uniform() >= noise.missing {
                     let combination = whole * each + phase;
                     runs.push(Run {
@@ -97,6 +101,10 @@ fn nineteen_of_twenty_intervals_hold_the_truth_in_each_stratum() {
             },
             Noise { cold: 0.5, ..PLAIN },
             Noise {
+                growth: 0.5,
+                ..PLAIN
+            },
+            Noise {
                 missing: 0.15,
                 ..PLAIN
             },
@@ -128,11 +136,18 @@ fn the_place_in_a_life_is_no_noise() {
     let wholes = wholes(1, 8);
     let mut weights = [0.0; 8];
     (weights[0], weights[7]) = (-1.0, 1.0);
-    let error = |cold: f64| {
-        let runs = runs(2, 1, 8, 6, Noise { cold, ..PLAIN });
+    let error = |cold: f64, growth: f64| {
+        let noise = Noise {
+            cold,
+            growth,
+            ..PLAIN
+        };
+        let runs = runs(2, 1, 8, 6, noise);
         contrast(&runs, &wholes, &weights).unwrap().standard_error()
     };
-    assert!((error(1.0) / error(0.0) - 1.0).abs() < 1e-6);
+    for (cold, growth) in [(1.0, 0.0), (0.0, 1.0), (0.5, -0.5)] {
+        assert!((error(cold, growth) / error(0.0, 0.0) - 1.0).abs() < 1e-6);
+    }
 }
 
 #[test]

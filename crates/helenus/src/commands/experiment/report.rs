@@ -17,7 +17,7 @@ use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
     experiment_markdown, experiment_sheets, measured_on,
 };
-use helenus_record::{ExperimentId, PlannedRun, StoredExperiment, StoredRun};
+use helenus_record::{ExperimentId, History, PlannedRun, StoredExperiment, StoredRun};
 use serde::Serialize;
 use std::path::Path;
 
@@ -98,6 +98,85 @@ fn bars(texts: &[String], of: &Experiment) -> Result<Vec<Bar>, CommandError> {
     each.collect()
 }
 
+/// An experiment as the history has it, with what its runs say.
+struct Read {
+    stored: StoredExperiment,
+    experiment: Experiment,
+    /// The file's thresholds, where others were asked for.
+    own_bars: Option<Vec<Bar>>,
+    runs: Vec<PlannedRun>,
+    facts: Vec<Fact>,
+    measured_on: Vec<String>,
+    analysis: Option<Analysis>,
+}
+
+impl Read {
+    /// With the file's thresholds unless others are asked for; the experiment alone where it is a comparison of two sides.
+    fn of(
+        name: &str,
+        asked: &[String],
+        history: &History,
+    ) -> Result<Result<Self, Pairs>, CommandError> {
+        let (stored, mut file) = stored(history, name)?;
+        if file.experiment.pairs.is_some() {
+            return Ok(Err((stored, file.experiment)));
+        }
+        let bars = bars(asked, &file.experiment)?;
+        let own_bars =
+            (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));
+        let runs = history.planned_runs(stored.id)?;
+        let facts = facts(history, &runs)?;
+        let small = file
+            .experiment
+            .too_small(stored.dataset_bytes, stored.memory_bytes);
+        let measured: Vec<StoredRun> = runs
+            .iter()
+            .filter_map(|run| history.run(run.run?).ok())
+            .collect();
+        let mut analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
+        if let Some(found) = &mut analysis {
+            let fates: Vec<Fate<'_>> = runs.iter().map(PlannedRun::fate).collect();
+            found.settle_tips(&file.experiment, &facts, &fates);
+        }
+        Ok(Ok(Self {
+            measured_on: measured_on(measured.iter()),
+            stored,
+            experiment: file.experiment,
+            own_bars,
+            runs,
+            facts,
+            analysis,
+        }))
+    }
+
+    fn report(&self) -> ExperimentReport<'_> {
+        let states: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| (run.planned, run.state))
+            .collect();
+        ExperimentReport {
+            stored: &self.stored,
+            experiment: &self.experiment,
+            own_bars: self.own_bars.as_deref(),
+            progress: Progress::of(&states),
+            runs: &self.runs,
+            facts: &self.facts,
+            analysis: self.analysis.as_ref(),
+            measured_on: &self.measured_on,
+        }
+    }
+}
+
+/// A comparison of two sides, which an experiment carried out.
+type Pairs = (StoredExperiment, Experiment);
+
+/// The report as a page; none of a comparison of two sides, which has its own.
+pub(crate) fn page(name: &str, history: &History) -> Result<Option<String>, CommandError> {
+    let read = Read::of(name, &[], history)?;
+    Ok(read.ok().map(|read| experiment_html(&read.report())))
+}
+
 /// The report with these sheets, or with all of them; with the file's thresholds unless others are asked for.
 fn tell(
     name: &str,
@@ -105,51 +184,25 @@ fn tell(
     sheets: &[&str],
     (context, ui): (&Context, &Ui),
 ) -> Result<u8, CommandError> {
-    let history = open(context)?;
-    let (stored, mut file) = stored(&history, name)?;
-    if file.experiment.pairs.is_some() {
-        let nothing = asked.is_empty() && files.markdown.or(files.csv).or(files.html).is_none();
-        return super::pairs::report(&file.experiment, stored.id, nothing, context, ui);
-    }
-    let bars = bars(asked, &file.experiment)?;
-    let own_bars = (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));
-    let runs = history.planned_runs(stored.id)?;
-    let facts = facts(&history, &runs)?;
-    let small = file
-        .experiment
-        .too_small(stored.dataset_bytes, stored.memory_bytes);
-    let measured: Vec<StoredRun> = runs
-        .iter()
-        .filter_map(|run| history.run(run.run?).ok())
-        .collect();
-    let measured_on = measured_on(measured.iter());
-    let mut analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
-    if let Some(found) = &mut analysis {
-        let fates: Vec<Fate<'_>> = runs.iter().map(PlannedRun::fate).collect();
-        found.settle_tips(&file.experiment, &facts, &fates);
-    }
-    let states: Vec<_> = runs.iter().map(|run| (run.planned, run.state)).collect();
-    let report = ExperimentReport {
-        stored: &stored,
-        experiment: &file.experiment,
-        own_bars: own_bars.as_deref(),
-        progress: Progress::of(&states),
-        runs: &runs,
-        facts: &facts,
-        analysis: analysis.as_ref(),
-        measured_on: &measured_on,
+    let read = match Read::of(name, asked, &open(context)?)? {
+        Ok(read) => read,
+        Err((stored, experiment)) => {
+            let nothing = asked.is_empty() && files.markdown.or(files.csv).or(files.html).is_none();
+            return super::pairs::report(&experiment, stored.id, nothing, context, ui);
+        }
     };
+    let report = read.report();
     write(&report, files)?;
     let answer = experiment_answer(&report);
     let shown = Shown {
         format: Format::new("experiment-report", VERSION),
-        experiment: &stored,
+        experiment: &read.stored,
         progress: report.progress,
         answer,
-        measured_on: &measured_on,
-        analysis: analysis.as_ref(),
-        runs: &runs,
-        facts: &facts,
+        measured_on: &read.measured_on,
+        analysis: read.analysis.as_ref(),
+        runs: &read.runs,
+        facts: &read.facts,
     };
     ui.result(&shown, || text(&shown, &report, sheets));
     Ok(exit_code(&report))

@@ -68,7 +68,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
         return Err(CommandError::new(code::USAGE, text).hint("--force overwrites it".to_owned()));
     }
     let data = match form {
-        FormArg::Json => json(flags, history, &ids)?,
+        FormArg::Json => as_json(history, &ids, flags.intervals.then_some(flags.with_warmup))?,
         FormArg::Csv => comma_separated(flags, history, &ids)?,
         FormArg::Hdr => log(flags, history, &ids, ui)?,
     };
@@ -143,7 +143,12 @@ fn check(flags: &Export, form: FormArg, runs: &[RunId]) -> Result<(), CommandErr
     Ok(())
 }
 
-fn json(flags: &Export, history: &History, ids: &[RunId]) -> Result<Vec<u8>, CommandError> {
+/// Runs as one JSON value; with their intervals where it is said whether those of the warm-up count.
+pub(crate) fn as_json(
+    history: &History,
+    ids: &[RunId],
+    intervals: Option<bool>,
+) -> Result<Vec<u8>, CommandError> {
     let stored = ids
         .iter()
         .map(|id| history.run(*id))
@@ -151,9 +156,9 @@ fn json(flags: &Export, history: &History, ids: &[RunId]) -> Result<Vec<u8>, Com
     let mut runs = Vec::new();
     for run in &stored {
         let mut shown = Shown::of(run)?;
-        if flags.intervals {
+        if let Some(with_warmup) = intervals {
             let all = history.intervals(run.summary.id)?;
-            let wanted = hdr_log::counted(run, &all, flags.with_warmup);
+            let wanted = hdr_log::counted(run, &all, with_warmup);
             shown.intervals = Some(wanted.cloned().collect());
         }
         runs.push(shown);

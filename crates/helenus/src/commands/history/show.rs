@@ -307,6 +307,9 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
         }
     };
     fact("tags", summary.tags.join(" "));
+    if summary.received {
+        fact("from", "another history".to_owned());
+    }
     fact("command", run.command.clone());
     fact("helenus", run.helenus_version.clone());
     fact("cluster", cluster(run));

@@ -11,6 +11,8 @@ use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_model::kube::options::{Form, KubeError, Medusa, Options};
 use helenus_model::kube::{KubePlan, render};
+use helenus_model::plan::{NodeWords, PlanRequest};
+use helenus_model::preset::PresetName;
 use std::path::Path;
 
 impl Answers for KubePlan {
@@ -27,9 +29,9 @@ impl Answers for KubePlan {
 }
 
 pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (planned, _) = asked(&flags.cluster, context, ui)?;
+    let (planned, request) = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
-    let options = options(flags.form, what, &planned.release);
+    let options = options(flags.form, what, (&planned.release, request.as_ref()));
     let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     for caution in &plan.cautions {
         ui.caution(caution);
@@ -57,7 +59,7 @@ pub(super) fn refused(error: &KubeError) -> CommandError {
 pub(super) fn options(
     form: Form,
     (cluster, place, stack): (&KubeCluster, &KubePlace, &KubeStack),
-    release: &str,
+    (release, request): (&str, Option<&PlanRequest>),
 ) -> Options {
     let KubePlace {
         namespace,
@@ -95,7 +97,7 @@ pub(super) fn options(
         formed: *formed,
         worker_label: worker_label.clone(),
         worker_memory: cluster.worker_memory,
-        heap_said: cluster.node.heap.is_some() || cluster.preset.is_some(),
+        heap_said: cluster.preset.is_some() || request.is_some_and(says_heap),
         contexts: context.iter().cloned().collect(),
         reaper: *reaper,
         medusa: medusa.as_ref().map(|bucket| Medusa {
@@ -109,6 +111,12 @@ pub(super) fn options(
         superuser_secret: superuser_secret.clone(),
         ..by_default
     }
+}
+
+/// Whether somebody says a heap, of the cluster or of some nodes, or a preset that has one.
+fn says_heap(request: &PlanRequest) -> bool {
+    let own = |words: &NodeWords| words.heap.is_some() || words.preset.is_some();
+    request.preset != PresetName::Tiny || request.heap.is_some() || request.by_node.iter().any(own)
 }
 
 /// Writes the files, each whole; others in the folder are an error.

@@ -27,7 +27,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let began = Instant::now();
     let (planned, asked) = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
-    let options = options(flags.form, what, &planned.release);
+    let options = options(flags.form, what, (&planned.release, asked.as_ref()));
     // What it is to be in the end: it has formed then.
     let formed = Options {
         formed: true,

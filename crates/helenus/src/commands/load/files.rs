@@ -28,9 +28,22 @@ pub(super) fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
 }
 
 /// Whether a file of a folder or a pattern is meant: not what is hidden, or what a load has written.
-fn meant(path: &Path) -> bool {
+///
+/// # Errors
+/// The journal of an unload that was interrupted: rows are missing from its files.
+fn meant(path: &Path) -> Result<bool, CommandError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.is_file() && !name.starts_with('.') && !name.ends_with(".rejected")
+    if name.ends_with(".unload") && path.is_file() {
+        let text = format!(
+            "{} is the journal of an unload that has not ended",
+            path.display()
+        );
+        let hint = "let the same `helenus unload` end it, or name the files to load without it";
+        return Err(usage(text, hint));
+    }
+    let passed = [".rejected", ".part", ".footer"];
+    let passed = passed.iter().any(|ending| name.ends_with(ending));
+    Ok(path.is_file() && !name.starts_with('.') && !passed)
 }
 
 /// The files of a folder, by name.
@@ -39,7 +52,7 @@ fn inside(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir(folder).map_err(unread)? {
         let path = entry.map_err(unread)?.path();
-        if meant(&path) {
+        if meant(&path)? {
             found.push(path);
         }
     }
@@ -69,7 +82,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let mut found = Vec::new();
     for path in paths {
         let path = path.map_err(|error| CommandError::of(code::USAGE, &error))?;
-        if meant(&path) {
+        if meant(&path)? {
             found.push(path);
         }
     }
@@ -178,6 +191,7 @@ mod tests {
         let said = |given: &str| names(given).expect_err("no files").message().to_owned();
         assert_eq!(names("*.csv").expect("files"), ["a.csv", "b.csv"]);
         assert_eq!(names("a.csv*").expect("files"), ["a.csv"]);
+        fs_err::write(at("b.csv.part"), "x").expect("writes");
         assert_eq!(
             names("").expect("files"),
             ["a.csv", "b.csv", "c[1].tsv.zst"]
@@ -190,6 +204,10 @@ mod tests {
             said("*.json")
         );
         assert!(said("[.csv").contains("is no pattern"), "{}", said("[.csv"));
+        fs_err::write(at("d.csv.unload"), "x").expect("writes");
+        let text = said("");
+        assert!(text.contains("unload that has not ended"), "{text}");
+        assert_eq!(names("*.csv").expect("files"), ["a.csv", "b.csv"]);
         let text = said("aa.csv");
         assert!(text.starts_with("there is no file"), "{text}");
         assert!(text.ends_with("; did you mean a.csv?"), "{text}");

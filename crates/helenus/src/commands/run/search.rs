@@ -1,9 +1,9 @@
 //! `helenus run --slo` and `--curve`: the highest rate under a latency threshold, and latency by rate.
 
-use crate::cli::Warmup;
 use crate::cli::run::RunLoad;
+use crate::cli::{Shown, Warmup};
 use crate::commands::bench::{self, Live, ms};
-use crate::commands::fault;
+use crate::commands::{fault, metrics};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -91,14 +91,11 @@ pub(super) fn of(
 /// Runs a search, and shows what it found.
 pub(super) fn run(
     request: &BenchRequest,
-    within: Duration,
+    (within, shown): (Duration, Shown),
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let nodes = match &request.place {
-        Where::Ephemeral(up) => up.topology.nodes(),
-        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
-    };
+    let endpoint = metrics::of_run(shown.metrics, request, context, ui)?;
     if let Where::Cluster(name) = &request.place
         && let Ok(state) = context.clusters.load(name)
     {
@@ -107,7 +104,7 @@ pub(super) fn run(
     let slo = request.search.as_ref().and_then(|own| own.slo.as_deref());
     let slo = slo.and_then(|text| Slo::parse(text).ok());
     let mut seen = Seen {
-        live: Live::new(ui, nodes),
+        live: Live::of(request, shown, context, ui),
         slo,
         number: 0,
         trials: 0,
@@ -115,7 +112,12 @@ pub(super) fn run(
         within,
         ui,
     };
-    let searched = search::search(context, request, within, &mut |event| seen.see(&event));
+    let searched = search::search(context, request, within, &mut |event| {
+        if let (SearchEvent::Bench(event), Some(endpoint)) = (&event, &endpoint) {
+            endpoint.see(event);
+        }
+        seen.see(&event);
+    });
     drop(seen);
     ended(searched.map_err(bench::failure)?, request, ui)
 }

@@ -203,6 +203,8 @@ pub(crate) fn by_node(
             disk: place.words.disk,
             heap: place.words.heap,
             new_heap: place.words.new_heap,
+            pin: None,
+            folders: None,
         };
         for text in &place.words.set {
             let wrong = |e: helenus_model::release::KeyError| {
