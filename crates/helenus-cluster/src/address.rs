@@ -5,7 +5,7 @@
 
 use crate::error::{Class, Problem};
 use fs_err as fs;
-use helenus_model::plan::Ports;
+use helenus_model::plan::{Ports, STANDARD_PORTS};
 use helenus_model::seed::mix;
 use rustix::fs::FlockOperation;
 use std::collections::BTreeSet;
@@ -131,6 +131,25 @@ impl Problem for AddressError {
 }
 
 impl Claims {
+    /// Addresses .1, .2 … of a /24 that a person named, on the standard ports. Nobody keeps them: clusters that do not
+    /// run at the same time share them.
+    pub fn named(network: [u8; 3], count: usize) -> Claimed {
+        let [a, b, c] = network;
+        let last = (1..=LAST).take(count);
+        Claimed {
+            addresses: last.map(|last| Ipv4Addr::new(a, b, c, last)).collect(),
+            ports: STANDARD_PORTS,
+        }
+    }
+
+    /// The first free address after those of a cluster whose network a person named; none where it is of this user's
+    /// network.
+    pub(crate) fn next_named(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+        let [a, b, c, _] = taken.first()?.octets();
+        let mut all = (1..=LAST).map(|last| Ipv4Addr::new(a, b, c, last));
+        all.find(|address| self.network != [a, b, c] && !taken.contains(address))
+    }
+
     /// The claims below a runtime folder.
     ///
     /// # Errors

@@ -38,8 +38,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+mod configure;
 mod network;
 mod prepare;
+pub use configure::NewSettings;
 pub(crate) use prepare::alone;
 mod runtime;
 mod starting;
@@ -136,6 +138,10 @@ pub struct UpRequest {
     pub ready_within: Duration,
     /// In tests: the program that stands in for Cassandra, a space, and how it behaves.
     pub fake: Option<String>,
+    /// Whether its nodes start; else they wait for `start`.
+    pub start: bool,
+    /// The /24 of its addresses, where a person names it; else free ones of this user's network.
+    pub addresses: Option<[u8; 3]>,
     /// How many clusters like this one are brought up together.
     pub clusters: u32,
     /// Hard limit of each node's memory, if set.
@@ -176,10 +182,15 @@ impl Context {
         }
         let version = self.version(&request.source)?;
         let available = room::available(&self.clusters);
-        let claimed = match self.network(request)? {
-            Some(network) => apart(&network),
-            None => self.claims.look(request.topology.nodes())?,
+        let nodes = request.topology.nodes();
+        let claimed = match (self.network(request)?, request.addresses) {
+            (Some(network), _) => apart(&network),
+            (None, Some(named)) => Claims::named(named, nodes),
+            (None, None) => self.claims.look(nodes)?,
         };
+        if request.start && request.addresses.is_some() {
+            Claims::prove_free(&claimed.addresses, claimed.ports)?;
+        }
         self.plan(request, &version, &claimed, available)
     }
 
@@ -251,8 +262,10 @@ impl Context {
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }
-        let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
-        self.launch(&mut state, &names, request.ready_within, events)?;
+        if request.start {
+            let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
+            self.launch(&mut state, &names, request.ready_within, events)?;
+        }
         Ok(state)
     }
 
@@ -273,12 +286,13 @@ impl Context {
             saved = Some(state);
             Ok::<(), ClusterError>(())
         };
-        match self.network(request)? {
+        let nodes = request.topology.nodes();
+        match (self.network(request)?, request.addresses) {
             // Its addresses are nobody else's: they exist in the cluster's own network only.
-            Some(network) => decide(&apart(&network))?,
-            None => {
-                self.claims
-                    .take(request.topology.nodes(), &folder, decide)?;
+            (Some(network), _) => decide(&apart(&network))?,
+            (None, Some(named)) => decide(&Claims::named(named, nodes))?,
+            (None, None) => {
+                self.claims.take(nodes, &folder, decide)?;
             }
         }
         let Some(state) = saved else {

@@ -10,6 +10,7 @@ mod tool;
 
 pub use error::MemberError;
 
+use crate::address::Claims;
 use crate::alive;
 use crate::context::Context;
 use crate::disk;
@@ -17,6 +18,7 @@ use crate::error::ClusterError;
 use crate::event::{Event, MemberEvent};
 use crate::lifecycle::may_have_disks;
 use crate::limits;
+use crate::outside;
 use crate::process;
 use crate::remove;
 use crate::room;
@@ -66,6 +68,14 @@ pub struct Change {
     pub state: ClusterState,
 }
 
+/// Addresses that a cluster's nodes have, and had.
+fn known_addresses(state: &ClusterState) -> Vec<Ipv4Addr> {
+    let nodes = state.plan.nodes.iter().map(|node| node.address);
+    nodes
+        .chain(state.gone.iter().map(|gone| gone.address))
+        .collect()
+}
+
 impl Context {
     /// The node that [`Self::add_node`] would start; nothing is changed.
     ///
@@ -81,7 +91,7 @@ impl Context {
         let address = match state.plan.network {
             // It is refused below, in better words.
             Some(_) => Ipv4Addr::LOCALHOST,
-            None => self.claims.look_beside(state.plan.ports)?,
+            None => self.look_beside(&state)?,
         };
         self.grow(&mut state, request, address).map(|node| Change {
             node,
@@ -111,13 +121,12 @@ impl Context {
             self.grow(&mut state, request, Ipv4Addr::LOCALHOST)?;
         }
         self.check_disk(1)?;
-        let (folder, ports) = (PathBuf::from(&state.plan.folder), state.plan.ports);
         let mut joins = None;
-        self.claims.take_beside(ports, &folder, |address| {
-            let node = self.grow(&mut state, request, address)?;
-            self.save(&state)?;
+        self.take_beside(&mut state, |context, state, address| {
+            let node = context.grow(state, request, address)?;
+            context.save(state)?;
             joins = Some(node);
-            Ok::<(), ClusterError>(())
+            Ok(())
         })?;
         let Some(node) = joins else {
             unreachable!("claims run the closure or fail")
@@ -129,6 +138,29 @@ impl Context {
             streamed,
             state,
         })
+    }
+
+    /// The address that a node beside those of a cluster would get.
+    fn look_beside(&self, state: &ClusterState) -> Result<Ipv4Addr, ClusterError> {
+        match self.claims.next_named(&known_addresses(state)) {
+            Some(address) => Ok(address),
+            None => Ok(self.claims.look_beside(state.plan.ports)?),
+        }
+    }
+
+    /// Gives `then` an address beside those of a cluster; `then` writes the state that keeps it.
+    fn take_beside(
+        &self,
+        state: &mut ClusterState,
+        then: impl FnOnce(&Self, &mut ClusterState, Ipv4Addr) -> Result<(), ClusterError>,
+    ) -> Result<(), ClusterError> {
+        if let Some(address) = self.claims.next_named(&known_addresses(state)) {
+            Claims::prove_free(&[address], state.plan.ports)?;
+            return then(self, state, address);
+        }
+        let (folder, ports) = (PathBuf::from(&state.plan.folder), state.plan.ports);
+        self.claims
+            .take_beside(ports, &folder, |address| then(self, state, address))
     }
 
     /// Starts a node that is in the state, and waits until it has joined.
@@ -221,7 +253,7 @@ impl Context {
         let dead = self.may_replace(&state, node)?;
         let address = match same_address || state.plan.network.is_some() {
             true => dead.address,
-            false => self.claims.look_beside(state.plan.ports)?,
+            false => self.look_beside(&state)?,
         };
         let node = self.stand_in(&mut state, &dead, address)?;
         Ok(Change {
@@ -258,11 +290,10 @@ impl Context {
             delete_node(Path::new(&node.folder))?;
             node
         } else {
-            let (folder, ports) = (PathBuf::from(&state.plan.folder), state.plan.ports);
             let mut stands_in = None;
-            self.claims.take_beside(ports, &folder, |address| {
-                stands_in = Some(self.stand_in(&mut state, &dead, address)?);
-                self.save(&state)
+            self.take_beside(&mut state, |context, state, address| {
+                stands_in = Some(context.stand_in(state, &dead, address)?);
+                context.save(state)
             })?;
             stands_in.unwrap_or_else(|| dead.clone())
         };
@@ -477,6 +508,31 @@ fn end_folder(folder: &Path) -> Result<(), ClusterError> {
         remove::forget_attach(pid.as_raw_pid());
     }
     Ok(())
+}
+
+impl Context {
+    /// Deletes the data of a cluster whose nodes are stopped; they start as new ones, with their settings.
+    ///
+    /// # Errors
+    /// A node runs, or a folder cannot be deleted.
+    pub fn clear(&self, name: &str) -> Result<(), ClusterError> {
+        let _lock = self.clusters.lock(name)?;
+        let mut state = self.clusters.load(name)?;
+        for node in &state.plan.nodes {
+            if alive(node)? {
+                return Err(StateError::Busy(name.to_owned()).into());
+            }
+        }
+        outside::remove(Path::new(&state.plan.folder))?;
+        for node in &state.plan.nodes {
+            delete_node(Path::new(&node.folder))?;
+            state
+                .nodes
+                .insert(node.name.clone(), NodeState::fresh(None));
+        }
+        state.secured = false;
+        self.save(&state)
+    }
 }
 
 /// Deletes a node's folder with the disk below it; its process has ended.

@@ -2,10 +2,14 @@
 //! Refuses to change anything: only GET and HEAD are answered.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tiny_http::{Header, Method, Request, Response, Server};
+
+/// How long the end of an address is waited for.
+const FREE_WITHIN: Duration = Duration::from_secs(2);
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +47,9 @@ impl Page {
     }
 }
 
-/// An address that is served until this is dropped.
+/// An address that is served until this is dropped; it is free again then.
 pub struct Pages {
-    server: Arc<Server>,
+    server: Option<Arc<Server>>,
     thread: Option<JoinHandle<()>>,
     at: SocketAddr,
 }
@@ -71,7 +75,7 @@ impl Pages {
                 }
             })?;
         Ok(Self {
-            server,
+            server: Some(server),
             thread: Some(thread),
             at,
         })
@@ -85,8 +89,15 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        self.server.unblock();
-        let _panicked = self.thread.take().map(JoinHandle::join);
+        if let Some(server) = self.server.take() {
+            server.unblock();
+            let _panicked = self.thread.take().map(JoinHandle::join);
+        }
+        // The server's own thread closes its socket a little after the server is dropped.
+        let until = Instant::now() + FREE_WITHIN;
+        while TcpListener::bind(self.at).is_err() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+mod change;
 mod collector;
 mod disk;
 pub(crate) mod facts;
@@ -29,6 +30,7 @@ mod room;
 mod security;
 mod settings;
 mod spot;
+pub use change::AUTHENTICATOR;
 pub(crate) use collector::COLLECTORS;
 pub use facts::facts;
 pub use files::{

@@ -3,6 +3,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod baseline;
+pub(crate) mod ccm;
 pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod count;
@@ -18,6 +19,7 @@ pub(crate) mod ingest;
 pub(crate) mod kube;
 pub(crate) mod ledger;
 pub(crate) mod levels;
+pub(crate) mod life;
 pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod many;
@@ -37,6 +39,7 @@ pub(crate) mod workload;
 pub(crate) mod wrong;
 
 pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PinArg, PresetArg};
+pub(crate) use self::life::{Start, Stop};
 pub(crate) use self::load::{
     ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, LiveArg, PacingArg, PhaseArg,
     Shown, Warmup,
@@ -184,7 +187,9 @@ pub(crate) enum Verb {
     /// Start a stopped cluster or node again, with its data
     #[command(after_help = "Examples:
   helenus start c                        the nodes of c that do not run
-  helenus start c/node2")]
+  helenus start c/node2
+  helenus start c --set concurrent_reads=16
+                                         with another setting, kept for later starts")]
     Start(Start),
     /// Move a cluster to another release, one node at a time, with its data
     Upgrade(upgrade::Upgrade),
@@ -257,6 +262,8 @@ pub(crate) enum Verb {
     /// Run CQL statements, or an interactive shell
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),
+    /// The lines of ccm: create, populate, start, node1 cqlsh, …
+    Ccm(ccm::Ccm),
     /// Contact points for shells, scripts and drivers
     Env(env::EnvFlags),
     /// May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
@@ -369,6 +376,7 @@ pub(crate) struct Calibrate {
                                          data and commit log on other disks
   helenus up c --schema app.cql          with your keyspaces; replication is adapted to the nodes
   helenus up c --owner $$                gone when this shell ends
+  helenus up c -n 2 --addresses 127.0.0  at 127.0.0.1 and 127.0.0.2, port 9042
   helenus up c --auth --tls              with passwords and encrypted connections
   helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
   helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
@@ -398,6 +406,13 @@ pub(crate) struct Up {
     /// Remove the cluster as soon as this process has ended, even by `kill -9`, such as a test runner
     #[arg(long, value_name = "PID")]
     pub(crate) owner: Option<i32>,
+    /// First three numbers of the nodes' addresses: 127.0.0 for 127.0.0.1, 127.0.0.2, …; clusters that do not run at the
+    /// same time may share them [default: free addresses that no other cluster has]
+    #[arg(long, value_name = "127.X.Y", value_parser = cluster::parse_addresses, conflicts_with_all = ["count", "rtt", "links"])]
+    pub(crate) addresses: Option<[u8; 3]>,
+    /// Only make the cluster; `helenus start` starts it
+    #[arg(long, conflicts_with_all = ["count", "schema"])]
+    pub(crate) no_start: bool,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -497,44 +512,6 @@ pub(crate) struct Collect {
     /// List what would be in it, write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Targeted {
-    /// NAME or NAME/NODE [default: the only cluster]
-    #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
-    pub(crate) target: Option<String>,
-    /// Show what would be done, do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Stop {
-    #[command(flatten)]
-    pub(crate) targeted: Targeted,
-    #[command(flatten)]
-    pub(crate) all_of: many::AllOf,
-    /// How long to wait for a node to stop; then it is killed
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
-    pub(crate) within: Duration,
-    /// Even while a run measures the cluster; that run becomes invalid
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Start {
-    #[command(flatten)]
-    pub(crate) targeted: Targeted,
-    #[command(flatten)]
-    pub(crate) all_of: many::AllOf,
-    /// Longest wait until all running nodes are ready
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
-    pub(crate) ready_within: Duration,
-    /// Even while a run measures the cluster; that run becomes invalid
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

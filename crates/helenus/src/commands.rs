@@ -5,6 +5,7 @@ pub(crate) mod attached;
 pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
+pub(crate) mod ccm;
 pub(crate) mod check_data;
 pub(crate) mod collect;
 pub(crate) mod compare;

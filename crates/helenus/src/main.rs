@@ -141,6 +141,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Jmx(flags) => commands::jmx::run(&flags, &context, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &context, ui),
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &context, ui),
+        Verb::Ccm(flags) => commands::ccm::run(&flags, &context, ui),
         Verb::Env(flags) => commands::env::run(&flags, &context, ui),
         Verb::Guard(flags) => commands::guard::run(&flags, &context, ui),
         Verb::CqlshTool { target, arguments } => {

@@ -8,6 +8,8 @@ mod agents;
 mod baseline;
 #[path = "real/bench.rs"]
 mod bench;
+#[path = "real/ccm.rs"]
+mod ccm;
 #[path = "real/clusters.rs"]
 mod clusters;
 #[path = "real/count.rs"]
@@ -105,6 +107,7 @@ const IN_COMPANY: &[&str] = &[
     "stress_distributions_are_those_of_cassandra_stress",
     "stress_settings_are_those_of_cassandra_stress",
     "stress_text_is_that_of_cassandra_stress",
+    "suites_that_use_ccmlib_run",
     "the_shipped_profiles_run_as_they_stand",
     "three_nodes_see_each_other_at_once",
     "three_of_a_prefix_live_apart",
@@ -260,6 +263,14 @@ fn main() {
         },
     );
     let no_network = lacking.clone().or_else(distance::lacking);
+    let no_ccm = lacking.clone().or_else(pytest::lacking);
+    let by_ccm = test("suites_that_use_ccmlib_run", move || match no_ccm {
+        None => {
+            ccm::suites_that_use_ccmlib_run();
+            Ok(())
+        }
+        Some(cure) => not_run(&cure),
+    });
     let no_pytest = no_network.clone().or_else(pytest::lacking);
     let by_pytest = test(
         "the_pytest_plugin_passes_its_own_tests",
@@ -305,6 +316,7 @@ fn main() {
     );
     let mut trials = vec![
         by_prometheus,
+        by_ccm,
         by_pytest,
         by_junit,
         beside(

@@ -84,6 +84,8 @@ pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterEr
         archive: true,
         ready_within: Duration::ZERO,
         fake: None,
+        start: true,
+        addresses: None,
         clusters: 1,
         memory_limit: None,
         cpus: None,

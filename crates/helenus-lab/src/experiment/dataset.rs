@@ -68,6 +68,8 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         ephemeral: _,
         owner: _,
         archive: _,
+        start: _,
+        addresses: _,
         ready_within: _,
         clusters: _,
         memory_limit: _,

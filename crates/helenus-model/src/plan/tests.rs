@@ -7,7 +7,7 @@ use serde_json::json;
 
 mod join;
 
-fn request(nodes: u32, preset: PresetName) -> PlanRequest {
+pub(super) fn request(nodes: u32, preset: PresetName) -> PlanRequest {
     PlanRequest {
         name: "c".into(),
         topology: Topology::single(nodes).unwrap(),

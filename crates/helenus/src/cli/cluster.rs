@@ -96,6 +96,21 @@ pub(crate) struct NodeFlags {
     pub(crate) tls: bool,
 }
 
+/// The first three numbers of loopback addresses.
+pub(crate) fn parse_addresses(text: &str) -> Result<[u8; 3], String> {
+    let parts: Vec<&str> = text.trim_end_matches('.').split('.').collect();
+    match parts[..] {
+        ["127", second, third] => {
+            let number = |part: &str| {
+                part.parse()
+                    .map_err(|_| format!("{part:?} is no number below 256"))
+            };
+            Ok([127, number(second)?, number(third)?])
+        }
+        _ => Err("write three numbers, the first of them 127, such as 127.0.0".to_owned()),
+    }
+}
+
 /// What the processes of instances are bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PinArg {

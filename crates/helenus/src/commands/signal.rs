@@ -6,7 +6,6 @@ use crate::commands::stop::Done;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use rustix::process::Signal;
 
@@ -57,13 +56,6 @@ fn send(
         })?;
         context.signal(&target.cluster, &node, signal)?;
     }
-    Done {
-        format: Format::new("done", 1),
-        verb,
-        cluster: target.cluster,
-        nodes: vec![node],
-        dry_run: flags.dry_run,
-    }
-    .show(ui);
+    Done::new(verb, &target.cluster, vec![node], flags.dry_run).show(ui);
     Ok(0)
 }

@@ -4,11 +4,14 @@ use crate::cli::Start;
 use crate::commands::disturb;
 use crate::commands::rm::of_prefix;
 use crate::commands::stop::Done;
-use crate::commands::up::{Watcher, show_ready};
+use crate::commands::up::{Watcher, checked, show_ready};
 use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_model::format::Format;
+use helenus_cluster::lifecycle::NewSettings;
+use helenus_cluster::observe;
+use helenus_cluster::state::ClusterState;
+use helenus_model::release::Release;
 use helenus_model::topology::Target;
 use std::time::Instant;
 
@@ -41,19 +44,26 @@ fn one(
         .iter()
         .map(|n| n.name.clone())
         .collect();
+    let new = new_settings(flags, &state, ui)?;
     if flags.targeted.dry_run {
-        let format = Format::new("done", 1);
-        Done {
-            format,
-            verb: "start",
-            cluster: name,
-            nodes,
-            dry_run: true,
-        }
-        .show(ui);
+        context.look_at_settings(&name, node, &new)?;
+        Done::new("start", &name, nodes, true).show(ui);
         return Ok(0);
     }
     disturb::may(context, &name, flags.force)?;
+    if !new.is_empty() {
+        for (node, _) in observe::pids(&state)
+            .into_iter()
+            .filter(|(_, pid)| pid.is_some())
+        {
+            if nodes.iter().any(|name| name == node) {
+                ui.caution(&format!(
+                    "{node} runs: it takes the settings with its next start"
+                ));
+            }
+        }
+        context.configure(&name, node, &new)?;
+    }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &name, nodes.len());
     let state = context.start(&name, node, flags.ready_within, &mut |event| {
@@ -61,4 +71,13 @@ fn one(
     })?;
     drop(watcher);
     show_ready(&state, begin, ui)
+}
+
+/// What the flags change, checked as `up` checks it.
+fn new_settings(flags: &Start, state: &ClusterState, ui: &Ui) -> Result<NewSettings, CommandError> {
+    let release = Release::facts_for(&state.plan.release).unwrap_or(Release::newest());
+    Ok(NewSettings {
+        set: checked(release, &flags.set, ui)?,
+        jvm: flags.jvm.clone(),
+    })
 }

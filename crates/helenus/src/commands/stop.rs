@@ -26,6 +26,22 @@ pub(crate) struct Done {
 }
 
 impl Done {
+    /// A verb on nodes of a cluster.
+    pub(crate) fn new(
+        verb: &'static str,
+        cluster: &str,
+        nodes: Vec<String>,
+        dry_run: bool,
+    ) -> Self {
+        Self {
+            format: Format::new("done", 1),
+            verb,
+            cluster: cluster.to_owned(),
+            nodes,
+            dry_run,
+        }
+    }
+
     pub(crate) fn show(&self, ui: &Ui) {
         ui.result(self, || self.answer() + "\n");
     }
@@ -49,6 +65,7 @@ fn past(verb: &str) -> &'static str {
     match verb {
         "stop" => "stopped; the data stays",
         "kill" => "killed; the data stays",
+        "make" => "made; `helenus start` starts them",
         "pause" => "paused",
         "resume" => "resumed",
         _ => "started",
@@ -85,13 +102,6 @@ fn one(flags: &Stop, target: Option<&str>, context: &Context, ui: &Ui) -> Result
             watcher.see(&event);
         })?;
     }
-    Done {
-        format: Format::new("done", 1),
-        verb: "stop",
-        cluster: state.plan.name.clone(),
-        nodes,
-        dry_run: flags.targeted.dry_run,
-    }
-    .show(ui);
+    Done::new("stop", &state.plan.name, nodes, flags.targeted.dry_run).show(ui);
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! `helenus up`: flags into a request, events into progress, the result into a table.
 
 use crate::cli::{ClusterFlags, PresetArg, Up};
+use crate::commands::stop::Done;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
@@ -102,6 +103,8 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
         request.by_node = planned;
     }
     request.owner = owner(&flags)?;
+    request.start = !flags.no_start;
+    request.addresses = flags.addresses;
     caution_heap(&request, ui);
     let schema = schema(flags.schema.as_deref())?;
     let like = match &production {
@@ -138,6 +141,11 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
         })?;
     }
     drop(watcher);
+    if flags.no_start {
+        let nodes = state.plan.nodes.iter().map(|node| node.name.clone());
+        Done::new("make", &state.plan.name, nodes.collect(), false).show(ui);
+        return Ok(0);
+    }
     show_ready(&state, begin, ui)
 }
 
@@ -302,6 +310,8 @@ pub(crate) fn request(
         fake: std::env::var("HELENUS_FAKE_NODE")
             .ok()
             .filter(|f| !f.is_empty()),
+        start: true,
+        addresses: None,
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,

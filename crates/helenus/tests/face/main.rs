@@ -6,6 +6,7 @@
 mod lab;
 
 mod baseline;
+mod ccm;
 mod compare;
 mod complete;
 mod count;

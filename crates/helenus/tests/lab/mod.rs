@@ -12,7 +12,7 @@ pub(crate) mod machine;
 pub(crate) mod said;
 pub(crate) mod terminal;
 
-use said::Said;
+pub(crate) use said::Said;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write as _;

@@ -9,6 +9,7 @@ mod action;
 mod agents;
 mod baseline;
 mod bench;
+mod ccm;
 mod collect;
 mod compare;
 mod disks;

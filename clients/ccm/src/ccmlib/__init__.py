@@ -1,0 +1,1 @@
+"""The names of ccm's Python library, over the binary `helenus`."""
