@@ -72,17 +72,18 @@ impl ClusterPlan {
         secured || RESERVED.contains(&top)
     }
 
-    /// Whether clients must log in by what cassandra.yaml of the first node says.
+    /// Whether any node's cassandra.yaml makes clients log in.
     pub fn asks_for_password(&self) -> bool {
-        let yaml = self.nodes.first().map(|node| yaml::parse(&node.yaml));
-        let Some(Ok(yaml)) = yaml else { return false };
-        let class = match &yaml[AUTHENTICATOR] {
-            Value::Object(map) => map.get("class_name").cloned().unwrap_or_default(),
-            other => other.clone(),
-        };
-        class
-            .as_str()
-            .is_some_and(|class| class.ends_with("PasswordAuthenticator"))
+        self.nodes.iter().any(|node| {
+            let Ok(yaml) = yaml::parse(&node.yaml) else {
+                return false;
+            };
+            let class = match &yaml[AUTHENTICATOR] {
+                Value::Object(map) => map.get("class_name").and_then(Value::as_str),
+                other => other.as_str(),
+            };
+            class.is_some_and(|class| class.ends_with("PasswordAuthenticator"))
+        })
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
         let after = after.expect("changed");
         assert_eq!(before.nodes[0], after.nodes[0]);
         let yaml = yaml::parse(&after.nodes[1].yaml).expect("YAML");
-        assert_eq!(yaml[key], json!("7000ms"));
+        assert_eq!(yaml[key], json!("7s"));
         let again = after.with_settings(&["node2".to_owned()], &set(key, Value::Null), &flags[..1]);
         let again = again.expect("changed");
         let yaml = yaml::parse(&again.nodes[1].yaml).expect("YAML");
@@ -148,7 +149,7 @@ mod tests {
             json!("PasswordAuthenticator"),
             json!({"class_name": "org.apache.cassandra.auth.PasswordAuthenticator"}),
         ] {
-            let plan = plan.with_settings(&all, &set(AUTHENTICATOR, value), &[]);
+            let plan = plan.with_settings(&all[2..], &set(AUTHENTICATOR, value), &[]);
             assert!(plan.expect("changed").asks_for_password());
         }
     }
