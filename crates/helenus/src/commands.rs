@@ -15,6 +15,7 @@ pub(crate) mod count;
 pub(crate) mod cqlsh;
 pub(crate) mod disturb;
 pub(crate) mod doctor;
+pub(crate) mod done;
 pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod experiment;

@@ -2,7 +2,7 @@
 
 use crate::cli::OneNode;
 use crate::commands::disturb;
-use crate::commands::stop::Done;
+use crate::commands::done::Done;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;

@@ -2,8 +2,8 @@
 
 use crate::cli::Start;
 use crate::commands::disturb;
+use crate::commands::done::Done;
 use crate::commands::rm::of_prefix;
-use crate::commands::stop::Done;
 use crate::commands::up::{Watcher, checked, show_ready};
 use crate::error::CommandError;
 use crate::ui::Ui;

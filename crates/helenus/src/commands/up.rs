@@ -1,7 +1,7 @@
 //! `helenus up`: flags into a request, events into progress, the result into a table.
 
 use crate::cli::{ClusterFlags, PresetArg, Up};
-use crate::commands::stop::Done;
+use crate::commands::done::Done;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;

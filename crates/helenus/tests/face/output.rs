@@ -46,6 +46,7 @@ const PRINTS: &[&str] = &[
     "ledger show r1",
     "cqlsh c -e SELECT*FROM/**/system.local",
     "cqlsh c --dry-run -e SELECT",
+    "ccm --dry-run create x -n 1",
     "env c",
     "releases",
     "presets",

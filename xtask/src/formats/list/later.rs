@@ -11,6 +11,12 @@ pub(super) const LATER: &[Entry] = &[
         "`run --slo`, `run --curve`",
     ),
     kept(
+        "ccm",
+        1,
+        ("helenus/src/commands/ccm/kept.rs", "Kept"),
+        "`ccm.json` in the state folder: what `ccm` knows between two lines",
+    ),
+    kept(
         "care",
         1,
         ("helenus-cluster/src/care.rs", "Raised"),
@@ -79,7 +85,7 @@ pub(super) const LATER: &[Entry] = &[
     printed(
         "done",
         1,
-        ("helenus/src/commands/stop.rs", "Done"),
+        ("helenus/src/commands/done.rs", "Done"),
         "`stop`, `kill`, `pause`, `resume`, `start --dry-run`",
     ),
     printed(
