@@ -17,6 +17,7 @@ mod journal;
 mod kube;
 mod levels;
 mod like;
+mod live;
 mod open;
 mod pause;
 mod populate;
@@ -48,7 +49,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 28] = [
+const CAMPAIGNS: [Campaign; 29] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -77,6 +78,7 @@ const CAMPAIGNS: [Campaign; 28] = [
     tail::TAIL,
     ingest::INGEST,
     site::SITE,
+    live::LIVE,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.

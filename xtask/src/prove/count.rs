@@ -238,7 +238,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 }
 
 /// CPU seconds of ended children and theirs.
-fn children() -> Result<f64, Box<dyn Error>> {
+pub(super) fn children() -> Result<f64, Box<dyn Error>> {
     let text = fs_err::read_to_string("/proc/self/stat")?;
     let rest = text
         .rsplit_once(')')

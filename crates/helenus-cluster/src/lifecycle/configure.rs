@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::error::ClusterError;
+use crate::observe;
 use crate::reach::STOCK;
 use crate::state::{ClusterState, StateError};
 use fs_err as fs;
@@ -81,7 +82,13 @@ fn changed(
         .iter()
         .map(|n| n.name.clone())
         .collect();
-    Ok(state.plan.with_settings(&names, &new.set, &new.jvm)?)
+    let plan = state.plan.with_settings(&names, &new.set, &new.jvm)?;
+    let runs = || observe::pids(state).iter().any(|(_, pid)| pid.is_some());
+    // Who runs would be looked for at the other port.
+    if plan.ports != state.plan.ports && runs() {
+        return Err(StateError::Busy(state.plan.name.clone()).into());
+    }
+    Ok(plan)
 }
 
 /// Where a setting makes nodes ask for a password, theirs is the stock one, and so is ours.

@@ -6,6 +6,9 @@ use crate::release::{KeyError, Release};
 use crate::yaml;
 use serde_json::{Map, Value};
 
+/// The port of clients, which all nodes have in common.
+const PORT: &str = "native_transport_port";
+
 /// Where a key of cassandra.yaml says how clients log in.
 pub const AUTHENTICATOR: &str = "authenticator";
 
@@ -31,6 +34,13 @@ impl ClusterPlan {
             }
         }
         let mut plan = self.clone();
+        let whole = self.nodes.iter().all(|node| names.contains(&node.name));
+        if let Some((_, port)) = set.iter().rfind(|(key, _)| key == PORT)
+            && let (true, Some(port)) = (whole, port.as_u64())
+        {
+            // One port is the port of all.
+            plan.ports.cql = u16::try_from(port).map_err(|_| PlanError::Reserved(PORT.into()))?;
+        }
         for node in &mut plan.nodes {
             if !names.contains(&node.name) {
                 continue;
@@ -48,7 +58,7 @@ impl ClusterPlan {
                 };
                 let path = format!("/{}", key.replace('.', "/"));
                 let same = Value::Object(map.clone()).pointer(&path) == Some(&value);
-                if !same && self.decides(&key) {
+                if !same && self.decides(&key) && (key != PORT || !whole) {
                     return Err(PlanError::Reserved(key));
                 }
                 match value {
@@ -138,6 +148,19 @@ mod tests {
         assert_eq!(error, PlanError::HeapFlag("-Xmx1G".into()));
         let error = change(&set("concurent_reads", json!(1)), &[]);
         assert!(error.hint().contains("concurrent_reads"), "{error}");
+    }
+
+    #[test]
+    fn the_port_of_clients_is_that_of_all_nodes() {
+        let plan = three();
+        let all: Vec<String> = plan.nodes.iter().map(|n| n.name.clone()).collect();
+        let port = set(PORT, json!(9046));
+        let error = plan.with_settings(&all[..1], &port, &[]).map(|_| ());
+        assert_eq!(error, Err(PlanError::Reserved(PORT.into())));
+        let moved = plan.with_settings(&all, &port, &[]).expect("changed");
+        assert_eq!(moved.ports.cql, 9046);
+        let yaml = yaml::parse(&moved.nodes[2].yaml).expect("YAML");
+        assert_eq!(yaml[PORT], json!(9046));
     }
 
     #[test]
