@@ -367,6 +367,9 @@ impl PlanError {
             Self::Tokens(_) => "use --tokens 1, the fastest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
                 "num_tokens" | "initial_token" => "use --tokens".into(),
+                _ if key.starts_with("client_encryption_options") => {
+                    "use `helenus up --tls`".into()
+                }
                 "cluster_name" => "the cluster's name is the NAME of `helenus up NAME`".into(),
                 _ => "leave it out; `helenus up --dry-run` shows the value".into(),
             },

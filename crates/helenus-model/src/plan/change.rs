@@ -77,8 +77,11 @@ impl ClusterPlan {
     /// Whether the plan itself decides a key.
     fn decides(&self, key: &str) -> bool {
         let top = key.split('.').next().unwrap_or(key);
-        let secured = (self.security.auth && top == AUTHENTICATOR)
-            || (self.security.tls && top == "client_encryption_options");
+        // Readiness is asked over connections whose certificates Helenus made.
+        let secured = match top {
+            AUTHENTICATOR => self.security.auth,
+            _ => top == "client_encryption_options",
+        };
         secured || RESERVED.contains(&top)
     }
 

@@ -17,6 +17,7 @@ use helenus_model::secret::command_line;
 use kept::Kept;
 use lines::{Facts, Step};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 
 /// Commands of ccm that have no meaning here, and what takes their place.
 const REFUSED: [(&str, &str); 16] = [
@@ -52,7 +53,9 @@ pub(crate) fn run(flags: &Ccm, context: &Context, ui: &Ui) -> Result<u8, Command
         return Err(CommandError::new(code::USAGE, "ccm has no JSON output")
             .hint("helenus list, status, env and the others have".to_owned()));
     }
-    let context = &at_home(flags, context)?;
+    let mut words = flags.line.clone();
+    let folder = config_dir(&mut words).or(flags.config_dir.clone());
+    let context = &at_home(folder.as_deref(), context)?;
     let mut at = At {
         dry_run: flags.dry_run,
         named: flags.cluster.clone(),
@@ -60,14 +63,13 @@ pub(crate) fn run(flags: &Ccm, context: &Context, ui: &Ui) -> Result<u8, Command
         context,
         ui,
     };
-    let words = &flags.line;
     if let Some(node) = words.first().filter(|word| is_node(word)) {
         refuse(&words[1..])?;
         let line = NodeLine::try_parse_from(&words[1..]).unwrap_or_else(|error| error.exit());
         return at.node(node, &line.verb);
     }
-    refuse(words)?;
-    let line = ClusterLine::try_parse_from(words).unwrap_or_else(|error| error.exit());
+    refuse(&words)?;
+    let line = ClusterLine::try_parse_from(&words).unwrap_or_else(|error| error.exit());
     at.cluster(line.verb)
 }
 
@@ -89,9 +91,20 @@ fn refuse(words: &[String]) -> Result<(), CommandError> {
     }
 }
 
+/// Takes `--config-dir` out of a line: ccm has it at every place.
+fn config_dir(words: &mut Vec<String>) -> Option<PathBuf> {
+    let is_flag = |word: &String| word == "--config-dir" || word.starts_with("--config-dir=");
+    let at = words.iter().position(is_flag)?;
+    let word = words.remove(at);
+    match word.split_once('=') {
+        Some((_, folder)) => Some(folder.into()),
+        None => (at < words.len()).then(|| words.remove(at).into()),
+    }
+}
+
 /// The folders that the line's clusters are in.
-fn at_home(flags: &Ccm, context: &Context) -> Result<Context, CommandError> {
-    let Some(folder) = &flags.config_dir else {
+fn at_home(folder: Option<&Path>, context: &Context) -> Result<Context, CommandError> {
+    let Some(folder) = folder else {
         return Ok(context.clone());
     };
     let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);

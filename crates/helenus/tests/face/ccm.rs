@@ -75,7 +75,7 @@ fn what_has_no_meaning_here_names_what_takes_its_place() {
     error: there is a cluster test already
     hint: ccm remove test removes it
     ");
-    shot!(lab.run(&["ccm", "updateconf", "read_request_timeout=7s"]), @r#"
+    shot!(ccm(&lab, "updateconf read_request_timeout=7s"), @r#"
     exit code: 2
     --- standard error
     error: "read_request_timeout=7s": this is no key with a value
@@ -93,7 +93,11 @@ fn what_has_no_meaning_here_names_what_takes_its_place() {
     error: how many nodes?
     hint: ccm populate -n 3, or -n 2:2 for two data centres
     ");
-    shot!(lab.run(&["--format", "json", "ccm", "list"]), @"");
+    shot!(lab.run(&["--format", "json", "ccm", "list"]), @r#"
+    exit code: 2
+    --- standard error
+    {"format":"helenus.error/1","exit_code":2,"error":"ccm has no JSON output","caused_by":[],"log":[],"hint":"helenus list, status, env and the others have"}
+    "#);
     shot!(ccm(&lab, "remove"), @"
     exit code: 0
     ");

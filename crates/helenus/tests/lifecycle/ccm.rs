@@ -69,8 +69,13 @@ fn a_folder_of_its_own_keeps_clusters_apart() {
         &format!("--config-dir {folder} create test -n 1 -i {PREFIX}"),
     );
     assert_eq!(done(&lab, "list"), "");
+    // As drivers write it.
+    done(
+        &lab,
+        &format!("updateconf auto_snapshot:false --config-dir={folder}"),
+    );
     assert_eq!(
-        done(&lab, &format!("--config-dir {folder} list")),
+        done(&lab, &format!("list --config-dir={folder}")),
         " *test\n"
     );
     done(&lab, &format!("--config-dir {folder} remove"));

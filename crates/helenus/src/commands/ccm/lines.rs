@@ -203,8 +203,10 @@ pub(super) fn settings(conf: &Updateconf) -> Result<Vec<(String, Value)>, Comman
             CommandError::new(code::USAGE, format!("{text:?}: {why}"))
                 .hint("write 'key: value', such as 'read_request_timeout: 7s'".to_owned())
         };
-        let parsed = yaml::parse(text).map_err(|e| wrong(e.to_string()))?;
-        match parsed {
+        let parse = |text: &str| yaml::parse(text).map_err(|e| wrong(e.to_string()));
+        // ccm needs no space behind the colon.
+        let spaced = text.replacen(':', ": ", 1);
+        match parse(if conf.yaml { text } else { &spaced })? {
             Value::Object(map) => set.extend(map),
             _ => return Err(wrong("this is no key with a value".to_owned())),
         }
@@ -282,6 +284,9 @@ pub(super) fn of_node(node: &str, verb: &NodeVerb, facts: &Facts) -> Vec<Step> {
         }) => vec![Step::helenus(["kill", &target])],
         NodeVerb::Stop(_) => vec![Step::helenus(["stop", &target])],
         NodeVerb::Showlog => vec![Step::helenus(["logs", &target])],
+        NodeVerb::Nodetool(Words { words }) if words[..] == ["decommission"] => {
+            vec![Step::helenus(["node", "decommission", &target])]
+        }
         NodeVerb::Nodetool(words) => {
             let words: Vec<&str> = words.words.iter().map(String::as_str).collect();
             tool(&words)
