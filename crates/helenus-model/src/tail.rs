@@ -7,6 +7,7 @@ use crate::sample::SlowOperation;
 use crate::seed::Seed;
 use crate::stats::holm;
 use crate::telemetry::{EventKind, GENERATOR, HOST, Reading, Seen};
+use crate::units::percent;
 use chance::{Cover, by_chance, elsewhere};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -179,6 +180,35 @@ impl Overlap {
     /// Its share beyond chance.
     pub fn beyond(&self) -> f64 {
         self.share - self.by_chance.unwrap_or(0.0)
+    }
+
+    /// `garbage collection (node1), 93 % of its operations' time (5.2 % by chance)`.
+    pub fn sentence(&self) -> String {
+        let at = self.at.as_ref().map(|node| format!(" ({node})"));
+        let chance = self.by_chance.map(percent);
+        let chance = chance.map(|share| format!(" ({share} by chance)"));
+        format!(
+            "{}{}, {} of its operations' time{}",
+            self.cause.words(),
+            at.unwrap_or_default(),
+            percent(self.share),
+            chance.unwrap_or_default()
+        )
+    }
+}
+
+impl Tail {
+    /// The tails of which something is known, the farthest out first.
+    pub fn known(&self) -> impl Iterator<Item = (&'static str, &TailAbove)> {
+        let all = [("p99.9", &self.p999), ("p99", &self.p99)];
+        all.into_iter()
+            .filter_map(|(name, above)| Some((name, above.as_ref()?)))
+    }
+
+    /// The largest named cause of the farthest tail that has one.
+    pub fn farthest_named(&self) -> Option<(&'static str, &Overlap)> {
+        self.known()
+            .find_map(|(name, above)| Some((name, above.named().next()?)))
     }
 }
 

@@ -18,6 +18,7 @@ mod experiment_plot;
 mod experiment_rates;
 mod experiment_sheets;
 mod flame;
+mod heat;
 mod levels;
 mod markdown;
 mod measured_on;

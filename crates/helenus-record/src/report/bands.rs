@@ -23,24 +23,54 @@ pub(super) struct Band {
     pub(super) to: f64,
 }
 
-/// All bands as a drawing that every chart over time takes its own from: they are on the page once.
+/// Pixels of a lane above the charts, with the gap to the next.
+pub(super) const LANE: u32 = 6;
+
+/// All bands as drawings that every chart over time takes its own from: they are on the page once. What happens all the
+/// time on a busy node has lanes above the charts; the rest lies behind them, as high as they are.
 pub(super) fn block(bands: &[Band], clock: Clock) -> String {
     let units = WIDTH / (clock.end() - clock.begin());
-    let rect = |band: &Band| {
-        let x = (band.from - clock.begin()) * units;
-        let width = (band.to - band.from) * units;
-        format!("<rect x=\"{x:.0}\" width=\"{width:.0}\" height=\"1\"/>")
+    let rects = |kind: &str, (y, height): (u32, u32)| -> String {
+        let rect = |band: &Band| {
+            // What began before the run is drawn from its beginning on.
+            let (from, to) = (band.from.max(clock.begin()), band.to.min(clock.end()));
+            let x = (from - clock.begin()) * units;
+            let width = (to - from) * units;
+            format!("<rect x=\"{x:.0}\" y=\"{y}\" width=\"{width:.0}\" height=\"{height}\"/>")
+        };
+        let own: String = bands.iter().filter(|b| b.kind == kind).map(rect).collect();
+        match own.is_empty() {
+            true => own,
+            false => format!("<g class=\"band-{kind}\" data-kind=\"{kind}\">{own}</g>"),
+        }
     };
-    let of_kind = |(kind, _): &(&str, &str)| {
-        let own: String = bands.iter().filter(|b| b.kind == *kind).map(rect).collect();
-        let group = format!("<g class=\"band-{kind}\" data-kind=\"{kind}\">{own}</g>");
-        (!own.is_empty()).then_some(group)
-    };
-    let all: String = KINDS.iter().filter_map(of_kind).collect();
+    let behind = KINDS.iter().filter(|(kind, _)| !ROUTINE.contains(kind));
+    let behind: String = behind.map(|(kind, _)| rects(kind, (0, 1))).collect();
+    let above = lanes(bands).into_iter().zip(0..);
+    let above: String = above
+        .map(|(kind, place)| rects(kind, (place * LANE, LANE - 1)))
+        .collect();
     format!(
-        "<svg class=\"source\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs><g id=\"bands\">{all}</g></defs></svg>\n"
+        "<svg class=\"source\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs><g id=\"bands\">{behind}</g>\
+         <g id=\"lanes\">{above}</g></defs></svg>\n"
     )
 }
+
+/// The kinds that have lanes here, the uppermost first.
+pub(super) fn lanes(bands: &[Band]) -> Vec<&'static str> {
+    let is_here = |kind: &&str| bands.iter().any(|band| band.kind == *kind);
+    ROUTINE.into_iter().filter(is_here).collect()
+}
+
+/// Kinds that a busy node has all the time: behind a chart they would hide each other.
+const ROUTINE: [&str; 6] = [
+    "compaction",
+    "flush",
+    "log_sync",
+    "hints",
+    "collection",
+    "safepoint",
+];
 
 /// Every kind with what a legend says of it, in the legend's order.
 pub(super) const KINDS: [(&str, &str); 14] = [

@@ -3,6 +3,7 @@
 
 use crate::report::axis::Axis;
 use crate::report::draw;
+use crate::report::heat::Patch;
 use crate::report::series::{Clock, Point, is_thinned};
 use crate::report::words::html;
 
@@ -30,6 +31,10 @@ pub(super) struct Chart {
     pub(super) moments: Vec<Moment>,
     /// The cells of a map.
     pub(super) cells: Vec<Cell>,
+    /// How many lanes of events are above it.
+    pub(super) lanes: u32,
+    /// Patches behind the lines.
+    pub(super) heat: Vec<Patch>,
 }
 
 /// What the pointer tells.
@@ -234,6 +239,8 @@ impl Chart {
             rule: None,
             moments: Vec::new(),
             cells: Vec::new(),
+            lanes: 0,
+            heat: Vec::new(),
         }
     }
 
@@ -265,7 +272,7 @@ impl Chart {
 
     /// Whether there is nothing to draw.
     pub(super) fn is_empty(&self) -> bool {
-        self.series.is_empty() && self.cells.is_empty()
+        self.series.is_empty() && self.cells.is_empty() && self.heat.is_empty()
     }
 
     /// The figure: its title, its drawing, its legend, and the sentence below it.

@@ -4,7 +4,7 @@
 use crate::report::ComparisonReport;
 use crate::report::axis::{Axis, told, whole};
 use crate::report::chart::{Chart, Mark, Rule, Series, Style, Symbol};
-use crate::report::page::{Head, Section, pairs, render, verbatim};
+use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Point;
 use crate::report::words::{self, html};
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Finding, Row};
@@ -25,21 +25,27 @@ pub(super) fn page(report: &ComparisonReport<'_>) -> String {
             words::wall(report.made_wall_ns),
         ],
     };
-    let lead = format!("{}{}", cautions(c), bars(c));
-    let section = |id, title, body| Section { id, title, body };
-    let charts = |charts: Vec<Chart>| {
-        charts
-            .iter()
-            .filter(|c| !c.is_empty())
-            .map(|c| c.render())
-            .collect()
+    let charts = |charts: Vec<Chart>| -> String {
+        let drawn = charts.iter().filter(|c| !c.is_empty());
+        drawn.map(Chart::render).collect()
     };
+    let main = main_rows(c);
+    let rest = match main.len() == c.rows.len() {
+        true => Vec::new(),
+        false => forests(c),
+    };
+    let lead = charts(vec![forest(
+        "main",
+        "B against A, with 95 % intervals",
+        &main,
+    )]) + &bars(c);
     let sections = [
-        section("ratios", "How they differ", charts(forests(c))),
-        section("pairs", "Pair by pair", charts(by_pair(c))),
-        section("table", "All numbers", table(c)),
-        section("sides", "The two sides", sides(c)),
-        section("repeat", "How to repeat it", repeat(report)),
+        Section::open("limits", "What limits it", limits(c)),
+        Section::folded("ratios", "Each measure", charts(rest)),
+        Section::folded("pairs", "Pair by pair", charts(by_pair(c))),
+        Section::folded("table", "All numbers", table(c)),
+        Section::folded("sides", "The two sides", sides(c)),
+        Section::open("repeat", "How to repeat it", repeat(report)),
     ];
     render(&head, &lead, &sections)
 }
@@ -49,6 +55,45 @@ fn plural(n: usize, word: &str) -> String {
         format!("1 {word}")
     } else {
         format!("{n} {word}s")
+    }
+}
+
+/// The rows that claims are made of; below six pairs those that each phase is about.
+fn main_rows(c: &Comparison) -> Vec<&Row> {
+    let may_claim = |row: &&Row| !matches!(row.finding(), Finding::NoClaim | Finding::Exploratory);
+    let claims: Vec<&Row> = c.rows.iter().filter(may_claim).collect();
+    match claims.is_empty() {
+        true => leading(c).into_iter().map(|(_, row)| row).collect(),
+        false => claims,
+    }
+}
+
+/// The row that each phase is about, with the phase's place.
+fn leading(c: &Comparison) -> Vec<(usize, &Row)> {
+    let phases = words::phases(c);
+    let each = phases.iter().enumerate();
+    each.filter_map(|(place, phase)| Some((place, words::leading(c, phase)?)))
+        .collect()
+}
+
+/// What stands against the answer, what it could have missed, and what was left out.
+fn limits(c: &Comparison) -> String {
+    let missed = leading(c).into_iter().filter_map(|(_, row)| {
+        let e = row.estimate.filter(Estimate::is_enough)?;
+        Some(format!(
+            "{}: {} pairs detect a difference of {} with 80 % power.",
+            row.name(),
+            e.pairs,
+            words::percent(e.detectable - 1.0)
+        ))
+    });
+    let left = c.left_out.iter();
+    let left = left.map(|l| format!("{} was left out: {}", l.run, l.why));
+    let notes = missed.chain(left);
+    let notes: String = notes.map(|n| format!("<li>{}</li>", html(&n))).collect();
+    match notes.is_empty() {
+        true => cautions(c),
+        false => format!("{}<ul class=\"more\">{notes}</ul>\n", cautions(c)),
     }
 }
 
@@ -154,26 +199,28 @@ fn forests(c: &Comparison) -> Vec<Chart> {
     words::phases(c)
         .iter()
         .enumerate()
-        .map(|(place, phase)| forest(c, place, phase))
+        .map(|(place, phase)| {
+            let rows: Vec<&Row> = c.rows.iter().filter(|r| r.phase == *phase).collect();
+            let title = format!("{phase}: B against A, with 95 % intervals");
+            forest(&format!("forest-{place}"), &title, &rows)
+        })
         .collect()
 }
 
-fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
-    let rows: Vec<&Row> = c.rows.iter().filter(|r| r.phase == phase).collect();
-    let several = rows.iter().any(|r| r.operation != rows[0].operation);
+fn forest(id: &str, title: &str, rows: &[&Row]) -> Chart {
+    let differ = |of: fn(&Row) -> &str| rows.iter().any(|row| of(row) != of(rows[0]));
+    let (phases, operations) = (differ(|r| &r.phase), differ(|r| &r.operation));
     let name = |row: &Row| {
-        let measure = words::measure(row.measure);
-        if several {
-            format!("{} {measure}", row.operation)
-        } else {
-            measure.to_owned()
-        }
+        let phase = phases.then_some(row.phase.as_str());
+        let operation = operations.then_some(row.operation.as_str());
+        let parts = [phase, operation, Some(words::measure(row.measure))];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        parts.join(" ")
     };
-    let title = format!("{phase}: B against A, with 95 % intervals");
     let names: Vec<String> = rows.iter().map(|r| name(r)).collect();
-    let x = ratio_axis("B against A", &rows);
+    let x = ratio_axis("B against A", rows);
     let y = Axis::names("", &names);
-    let mut chart = Chart::plain(&format!("forest-{place}"), &title, x, y);
+    let mut chart = Chart::plain(id, title, x, y);
     chart.height = 34 * u32::try_from(rows.len()).unwrap_or(20);
     chart.rule = Some(Rule::X(1.0));
     let level = |(place, row)| (whole(place), row);
@@ -228,10 +275,7 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
         return Vec::new();
     }
     let title = "The ratio of each pair, in the order in which they ran";
-    let phases = words::phases(c);
-    let leading = phases.iter().enumerate();
-    let leading = leading.filter_map(|(place, phase)| Some((place, words::leading(c, phase)?)));
-    let leading: Vec<(usize, &Row)> = leading.collect();
+    let leading = leading(c);
     let rows: Vec<&Row> = leading.iter().map(|(_, row)| *row).collect();
     let x = Axis::between("pair", 0.5, whole(c.pairs.len()) + 0.5);
     let x = x.with_labels(pair_ticks(c.pairs.len()));
@@ -340,14 +384,6 @@ fn sides(c: &Comparison) -> String {
             "<p class=\"note\">Their plans and machines do not differ in anything recorded.</p>",
         );
     }
-    let left: String = c
-        .left_out
-        .iter()
-        .map(|l| format!("<li>{}: {}</li>", html(&l.run), html(&l.why)))
-        .collect();
-    if !left.is_empty() {
-        body.push_str(&format!("<h3>Left out</h3><ul>{left}</ul>\n"));
-    }
     if let Some(s) = &c.stopping {
         body.push_str("<h3>How many pairs, and why</h3>");
         body.push_str(&pairs(&[
@@ -388,7 +424,7 @@ fn repeat(report: &ComparisonReport<'_>) -> String {
     let order = if pairs.is_empty() {
         String::new()
     } else {
-        format!("<p>In this order:</p>{}", verbatim(&pairs.join("\n")))
+        fold("The order of the pairs", &verbatim(&pairs.join("\n")))
     };
     format!("{commands}{order}")
 }

@@ -3,8 +3,10 @@
 //!
 //! Words and marks lie at shares of the width, so that nothing but lines is stretched, and a line's width is not.
 
-use crate::report::axis::{Axis, Fitted, Tick, whole};
+use crate::report::axis::{Axis, Fitted, Tick, told, whole};
+use crate::report::bands::LANE;
 use crate::report::chart::{Cell, Chart, Hover, Mark, Moment, Rule, Series, Style, Symbol};
+use crate::report::heat;
 use crate::report::path::{self, PIXEL, Place, WIDTH, Way};
 use crate::report::series::{Point, stacked, thin};
 use crate::report::words::html;
@@ -20,6 +22,9 @@ const EDGE: u32 = 2;
 
 /// A name longer than this is cut in the drawing; and one beside the cells of a map.
 const NAME_MOST: [usize; 2] = [44, 24];
+
+/// Lines and marks that a drawing's words name.
+const SAID_MOST: usize = 24;
 
 /// Both axes, and the height in pixels.
 struct Frame {
@@ -93,6 +98,7 @@ fn frame(chart: &Chart, lines: &[Vec<Point>]) -> Frame {
         Rule::Y(_) => None,
     }));
     let y = points().filter_map(|p| p.1).chain(marks().map(|m| m.y));
+    let y = y.chain(chart.heat.iter().flat_map(|patch| patch.y));
     let y = y.chain(ends(|m| m.y_ends)).chain(ruled(|rule| match rule {
         Rule::Y(at) => Some(at),
         Rule::X(_) => None,
@@ -130,12 +136,46 @@ pub(super) fn plot(chart: &Chart) -> String {
         moments(chart, &frame),
     ];
     format!(
-        "<div class=\"plot{names}\" style=\"--left:{gutter}px\"><svg class=\"area\" width=\"100%\" height=\"{height}\" \
-         role=\"img\" aria-label=\"{title}\"{data}>{parts}</svg></div>\n",
+        "<div class=\"plot{names}\" style=\"--left:{gutter}px;--top:{top}px\"><svg class=\"area\" width=\"100%\" height=\"{height}\" \
+         role=\"img\" aria-label=\"{words}\"{data}>{parts}</svg></div>\n",
         height = chart.height,
-        title = html(&chart.title),
+        top = 24 + chart.lanes * LANE,
+        words = html(&alternative(chart)),
         parts = parts.concat(),
     )
+}
+
+/// What is drawn, for those who do not see it: each line from its lowest to its highest value, or its marks' own words.
+fn alternative(chart: &Chart) -> String {
+    let value = |value: f64, unit: &str| match chart.y.is_of_shares() {
+        true => format!("{} %", told(value * 100.0)),
+        false => format!("{} {unit}", told(value)).trim_end().to_owned(),
+    };
+    let line = |series: &Series| {
+        let values = || series.points().iter().filter_map(|p| p.1);
+        let (low, high) = (
+            values().min_by(f64::total_cmp)?,
+            values().max_by(f64::total_cmp)?,
+        );
+        let (low, high) = (told(low), value(high, series.unit));
+        Some(format!("{} from {low} to {high}", series.name))
+    };
+    let unmarked = chart.series.iter().filter(|s| s.marks.is_empty());
+    let marks = chart.series.iter().flat_map(|series| &series.marks);
+    let marks = marks.filter(|mark| mark.symbol != Symbol::Stroke);
+    let cells = chart.cells.iter().map(|cell| cell.words.clone());
+    let said = unmarked.filter_map(line);
+    let said = said.chain(marks.map(|mark| mark.says.clone())).chain(cells);
+    let mut said: Vec<String> = said.filter(|words| !words.is_empty()).collect();
+    let more = said.len().saturating_sub(SAID_MOST);
+    said.truncate(SAID_MOST);
+    if more > 0 {
+        said.push(format!("and {more} more"));
+    }
+    match said.is_empty() {
+        true => chart.title.clone(),
+        false => format!("{}: {}", chart.title, said.join("; ")),
+    }
 }
 
 /// What the page's script needs to read values back from places.
@@ -165,10 +205,11 @@ fn bands(chart: &Chart) -> String {
     if !chart.is_over_time() {
         return String::new();
     }
+    let (above, high) = (chart.lanes * LANE, chart.height);
+    let all = above + high;
     format!(
-        "<svg class=\"behind\" width=\"100%\" height=\"{}\" viewBox=\"0 0 {WIDTH} 1\" preserveAspectRatio=\"none\">\
-         <use href=\"#bands\"/></svg>",
-        chart.height
+        "<svg class=\"behind\" y=\"-{above}\" width=\"100%\" height=\"{all}\" viewBox=\"0 -{above} {WIDTH} {all}\" \
+         preserveAspectRatio=\"none\"><use href=\"#bands\" transform=\"scale(1 {high})\"/><use href=\"#lanes\" y=\"-{above}\"/></svg>"
     )
 }
 
@@ -297,7 +338,10 @@ fn drawn_lines(chart: &Chart, frame: &Frame, lines: &[Vec<Point>]) -> String {
             name = html(&series.name),
         )
     };
-    let drawn: String = all.into_iter().map(one).collect();
+    let patches = heat::drawn(&chart.heat, |point| frame.place(point));
+    let drawn: String = std::iter::once(patches)
+        .chain(all.into_iter().map(one))
+        .collect();
     if drawn.is_empty() {
         return drawn;
     }
@@ -372,7 +416,7 @@ fn moments(chart: &Chart, frame: &Frame) -> String {
     let one = |moment: &Moment| {
         let share = frame.x.share(moment.at)?;
         let y = if moment.is_phase {
-            -6
+            -6 - i64::from(chart.lanes * LANE)
         } else {
             i64::from(chart.height) - 6
         };
@@ -390,8 +434,12 @@ fn moments(chart: &Chart, frame: &Frame) -> String {
 
 /// The names of the series with what they look like, where there are several. A click hides one.
 pub(super) fn legend(chart: &Chart) -> String {
-    if chart.series.len() < 2 {
-        return String::new();
+    let scale = match chart.heat.is_empty() {
+        true => String::new(),
+        false => heat::scale(),
+    };
+    if chart.series.len() < 2 && scale.is_empty() {
+        return scale;
     }
     let one = |(number, series): (usize, &Series)| {
         let line = series.line.as_ref().map(|(style, _)| match style {
@@ -416,7 +464,7 @@ pub(super) fn legend(chart: &Chart) -> String {
         )
     };
     let all: String = chart.series.iter().enumerate().map(one).collect();
-    format!("<ul class=\"legend\">{all}</ul>")
+    format!("<ul class=\"legend\">{all}{scale}</ul>")
 }
 
 #[cfg(test)]

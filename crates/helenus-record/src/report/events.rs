@@ -3,9 +3,10 @@
 
 use crate::report::RunReport;
 use crate::report::bands::{events, word};
-use crate::report::page::fold;
+use crate::report::page;
 use crate::report::series::Clock;
-use crate::report::words::{count, digits, html};
+use crate::report::words::{count, digits};
+use helenus_model::telemetry::Event;
 
 /// Events that are printed.
 const MOST: usize = 20;
@@ -24,34 +25,23 @@ pub(super) fn table(report: &RunReport<'_>, clock: Clock) -> String {
     let left = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     all.sort_by_key(|(_, from, _)| *from);
-    let mut rows = String::new();
-    for (node, from_ns, event) in all {
-        rows.push_str(&format!(
-            "<tr><td class=\"n\">{} {}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-            digits(clock.at(from_ns)),
-            clock.unit(),
+    let row = |(node, from_ns, event): (&str, u64, &Event)| {
+        vec![
+            format!("{} {}", digits(clock.at(from_ns)), clock.unit()),
             // What is no node stands behind an @.
-            html(node.trim_start_matches('@')),
-            word(event.what),
+            node.trim_start_matches('@').to_owned(),
+            word(event.what).to_owned(),
             digits(event.to_ns.saturating_sub(from_ns) as f64 / 1e6),
-            html(&event.text),
-        ));
-    }
-    let rest = if left > 0 {
-        format!(
-            "<p class=\"note\">The longest {MOST}; {} shorter ones are only drawn.</p>",
-            count(left as u64)
-        )
-    } else {
-        String::new()
+            event.text.clone(),
+        ]
     };
-    let inner = format!(
-        "<div class=\"scroll\"><table><thead><tr><th class=\"n\">at</th>\
-         <th>node</th><th>what</th><th class=\"n\">ms</th><th>details</th></tr></thead>\
-         <tbody>{rows}</tbody></table></div>{rest}\n"
-    );
-    fold(
-        &format!("What happened on the nodes: {} events", count(total as u64)),
-        &inner,
-    )
+    let rows: Vec<Vec<String>> = all.into_iter().map(row).collect();
+    let rest = match left {
+        0 => String::new(),
+        _ => format!(
+            "<p class=\"note\">The longest {MOST} of {}; shorter ones are only drawn.</p>",
+            count(total as u64)
+        ),
+    };
+    page::table(&[">at", "node", "what", ">ms", "details"], &rows) + &rest
 }

@@ -5,7 +5,7 @@ use crate::report::axis::{Axis, told, whole};
 use crate::report::chart::{Cell, Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::experiment::{ExperimentReport, again_command, headed};
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
-use crate::report::page::{Head, Section, fold, render, verbatim};
+use crate::report::page::{Head, Section, fold, render, table, verbatim};
 use crate::report::series::Point;
 use crate::report::words::{self, html};
 use helenus_model::comparison::{BarAnswer, Claim, Measure};
@@ -35,38 +35,39 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     let on = report.measured_on.iter();
     let on = on.map(|on| format!("<li>{}</li>", html(on)));
     let more = format!("{more}{}", on.collect::<String>());
-    let lead = match more.is_empty() {
+    let more = match more.is_empty() {
         true => more,
         false => format!("<ul class=\"more\">{more}</ul>\n"),
     };
-    let charts = report.analysis.map_or_else(String::new, |found| {
+    let charts = report.analysis.map_or_else(Vec::new, |found| {
         let mut charts = vec![forest(found)];
         charts.extend(heat(report.experiment, found));
         charts.extend(curves(report.experiment, found));
-        let drawn = charts.iter().filter(|chart| !chart.is_empty());
-        drawn.map(Chart::render).collect()
+        charts
     });
+    let mut drawn = charts.iter().filter(|c| !c.is_empty()).map(Chart::render);
+    let lead = drawn.next().unwrap_or_default();
     let sheets = experiment_sheets(report);
     let of = |title: &str| -> String {
         let own = sheets.iter().filter(|sheet| sheet.title == title);
-        own.map(table).collect()
+        own.map(sheet).collect()
     };
-    let section = |id, title, body| Section { id, title, body };
     let sections = [
-        section("charts", "What was found", charts),
-        section("tips", "Claimed gains", of("Tips")),
-        section("effects", "Effects", of("Effects")),
-        section("interactions", "Interactions", of("Interactions")),
-        section("bars", "Thresholds", of("Thresholds")),
-        section(
+        Section::open("limits", "What else was found, and what limits it", more),
+        Section::open("charts", "By settings", drawn.collect()),
+        Section::folded("tips", "Claimed gains", of("Tips")),
+        Section::folded("effects", "Effects", of("Effects")),
+        Section::folded("interactions", "Interactions", of("Interactions")),
+        Section::folded("bars", "Thresholds", of("Thresholds")),
+        Section::folded(
             "rates",
             "Rate that holds a threshold",
             of("Rate that holds a threshold"),
         ),
-        section("settings", "Settings", of("Settings")),
-        section("runs", "All runs", sortable(&of("Runs"))),
-        section("failures", "What did not run", of("What did not run")),
-        section("repeat", "How to repeat it", repeat(report)),
+        Section::folded("settings", "Settings", of("Settings")),
+        Section::folded("runs", "All runs", sortable(&of("Runs"))),
+        Section::folded("failures", "What did not run", of("What did not run")),
+        Section::open("repeat", "How to repeat it", repeat(report)),
     ];
     render(&head, &lead, &sections)
 }
@@ -103,41 +104,12 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
     }
 }
 
-/// Bytes from which on a cell may have several lines.
-const LONG: usize = 80;
-
-fn table(sheet: &Sheet) -> String {
-    let cell = |tag: &str, place: usize, words: &str| {
-        let class = match sheet.heads[place].starts_with('>') {
-            true => " class=\"n\"",
-            false if words.len() > LONG || words.contains('\n') => " class=\"long\"",
-            false => "",
-        };
-        format!("<{tag}{class}>{}</{tag}>", html(words))
-    };
-    let heads = sheet.heads.iter().enumerate();
-    let heads: String = heads
-        .map(|(place, head)| cell("th", place, head.trim_start_matches('>')))
-        .collect();
-    let rows: String = sheet
-        .rows
-        .iter()
-        .map(|row| {
-            let cells = row.iter().enumerate();
-            let cells: String = cells
-                .map(|(place, words)| cell("td", place, words))
-                .collect();
-            format!("<tr>{cells}</tr>\n")
-        })
-        .collect();
+fn sheet(sheet: &Sheet) -> String {
     let note = match sheet.note {
         "" => String::new(),
         note => format!("<p class=\"note\">{}</p>", html(note)),
     };
-    format!(
-        "{note}<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{heads}</tr></thead>\
-         <tbody>{rows}</tbody></table></div>\n"
-    )
+    note + &table(&sheet.heads, &sheet.rows)
 }
 
 /// A table whose heads sort it, below a field that filters it.

@@ -44,14 +44,13 @@ pub fn flame_html(report: &FlameReport<'_>) -> String {
             sampled(report.profiled.by).to_owned(),
         ],
     };
-    let section = |id, title, body| Section { id, title, body };
     let sections = [
-        section(
+        Section::open(
             "flame",
             "Flame graph",
             graph(report.stacks, report.profiled.weight),
         ),
-        section("top", "Frames by their own weight", top(report.profiled)),
+        Section::open("top", "Frames by their own weight", top(report.profiled)),
     ];
     render(&head, "", &sections)
 }

@@ -3,9 +3,9 @@
 
 use crate::report::axis::{Axis, told};
 use crate::report::chart::{Chart, Mark, Series, Style, Symbol};
-use crate::report::page::{Head, Section, pairs, render};
+use crate::report::page::{self, Head, Section, pairs, render};
 use crate::report::series::Point;
-use crate::report::words::{html, style};
+use crate::report::words::style;
 use helenus_model::level_runs::{Row, Table};
 use helenus_model::levels::word;
 
@@ -27,29 +27,16 @@ pub(super) fn page(table: &Table) -> String {
             },
         ],
     };
-    let charts: String = groups(table)
-        .iter()
-        .enumerate()
-        .map(|(place, rows)| chart(place, rows).render())
-        .collect();
+    let groups = groups(table);
+    let charts = groups.iter().enumerate();
+    let mut charts = charts.map(|(place, rows)| chart(place, rows).render());
+    let lead = charts.next().unwrap_or_default();
     let sections = [
-        Section {
-            id: "plots",
-            title: "Latency against round-trip time",
-            body: charts,
-        },
-        Section {
-            id: "table",
-            title: "All numbers",
-            body: numbers(table),
-        },
-        Section {
-            id: "left",
-            title: "Left out",
-            body: left_out(table),
-        },
+        Section::open("left", "Left out", left_out(table)),
+        Section::open("plots", "Other operations and loads", charts.collect()),
+        Section::open("table", "All numbers", numbers(table)),
     ];
-    render(&head, "", &sections)
+    render(&head, &lead, &sections)
 }
 
 fn replicas(table: &Table) -> String {
@@ -155,31 +142,27 @@ fn numbers(table: &Table) -> String {
         "operation",
         "load",
         "level",
-        "op rate",
-        "mean",
-        "median",
-        "95th",
-        "99th",
-        "99.9th",
-        "max",
-        "difference",
-        "interval",
-        "predicted",
+        ">op rate",
+        ">mean",
+        ">median",
+        ">95th",
+        ">99th",
+        ">99.9th",
+        ">max",
+        ">difference",
+        ">interval",
+        ">predicted",
     ];
-    let heads: String = heads
-        .iter()
-        .map(|head| format!("<th>{head}</th>"))
-        .collect();
-    let rows: String = table.rows.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = table.rows.iter().map(row).collect();
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{heads}</tr></thead><tbody>{rows}\
-         </tbody></table></div>\n<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, \
-         repeat by repeat, with its 95 % interval.</p>\n",
+        "{}<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, repeat by repeat, with its \
+         95 % interval. Columns without numbers are left out.</p>\n",
+        page::table(&heads, &rows),
         word(table.reference)
     )
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &Row) -> Vec<String> {
     let ms = |value: f64| format!("{value:.2}");
     let maybe = |value: Option<f64>| value.map_or("–".to_owned(), ms);
     let both = |ends: Option<[f64; 2]>| {
@@ -189,14 +172,12 @@ fn row(row: &Row) -> String {
     };
     let difference = row.difference.as_ref();
     let again = if row.again { " (again)" } else { "" };
-    let words = [
+    vec![
         row.distance.clone(),
         row.workload.word().to_owned(),
         row.operation.clone(),
         row.load.words(),
         format!("{}{again}", word(row.level)),
-    ];
-    let figures = [
         format!("{:.0}", row.op_rate),
         ms(row.latency.mean_ms),
         maybe(row.latency.median_ms),
@@ -207,16 +188,7 @@ fn row(row: &Row) -> String {
         maybe(difference.map(|d| d.mean_ms)),
         both(difference.and_then(|d| d.interval_ms)),
         both(difference.and_then(|d| d.predicted_ms)),
-    ];
-    let words: String = words
-        .iter()
-        .map(|w| format!("<td>{}</td>", html(w)))
-        .collect();
-    let figures: String = figures
-        .iter()
-        .map(|f| format!("<td class=\"n\">{}</td>", html(f)))
-        .collect();
-    format!("<tr>{words}{figures}</tr>")
+    ]
 }
 
 fn left_out(table: &Table) -> String {

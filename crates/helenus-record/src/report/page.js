@@ -43,7 +43,7 @@
     this.axis = { x: [said.x, Number(said.x0), Number(said.x1)], y: [said.y, Number(said.y0), Number(said.y1)] };
     this.lines = all("svg.lines .line", svg).map(function (path) {
       return { path: path, group: path.parentNode, name: path.dataset.name, unit: path.dataset.unit || "",
-        parts: parsed(path.getAttribute("d")), area: path.classList.contains("stacked") };
+        area: path.classList.contains("stacked") };
     });
     // Of a stack the highest is drawn first: as the legend has them, the lowest is first.
     if (this.lines.some(function (line) { return line.area; })) { this.lines.reverse(); }
@@ -79,9 +79,10 @@
     return (100 - 100 / x).toFixed(Math.max(1, Math.ceil(Math.log10(x)) - 1)).replace(/\.?0+$/, "") + " %";
   };
 
-  // The point of a line next to these units; none where the line has none near.
+  // The point of a line next to these units; none where the line has none near. A path is read when it is first asked.
   function nearest(line, units, near) {
     var best = null;
+    line.parts = line.parts || parsed(line.path.getAttribute("d"));
     line.parts.forEach(function (part) {
       var low = 0, high = part.length - 1;
       while (high - low > 1) {
@@ -184,8 +185,11 @@
       word.classList.toggle("end", x > 0.6);
       word.classList.toggle("off", x < 0 || x > 1);
     });
-    this.ticks(width || this.svg.getBoundingClientRect().width);
+    width = width || this.svg.getBoundingClientRect().width;
     this.quiet();
+    // What is folded away is drawn when it opens.
+    if (!width) { return; }
+    this.ticks(width);
     apart(all(".moment", this.svg), 2);
   };
 
@@ -268,10 +272,27 @@
     });
   });
 
+  // A link opens what it leads to; one button opens all, and closes them again.
+  var folded = all("details.part"), unfold = document.getElementById("unfold");
+  folded.forEach(function (part) { part.addEventListener("toggle", fit); });
+  all("nav a[href^=\"#\"]").forEach(function (link) {
+    link.addEventListener("click", function () {
+      var part = document.querySelector(link.getAttribute("href")).closest("details");
+      if (part) { part.open = true; }
+    });
+  });
+  if (unfold) {
+    unfold.addEventListener("click", function () {
+      var open = folded.some(function (part) { return !part.open; });
+      folded.forEach(function (part) { part.open = open; });
+      unfold.textContent = open ? "close all" : "open all";
+    });
+  }
+
   // A switch takes a kind of band away from all charts: they draw them from one place.
   all("[data-band]").forEach(function (box) {
     box.addEventListener("change", function () {
-      var kind = document.querySelector("#bands > [data-kind=\"" + box.dataset.band + "\"]");
+      var kind = document.querySelector("g[data-kind=\"" + box.dataset.band + "\"]");
       if (box.checked) { kind.removeAttribute("display"); } else { kind.setAttribute("display", "none"); }
     });
   });

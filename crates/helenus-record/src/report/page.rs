@@ -20,7 +20,7 @@ fn hash(script: &str) -> String {
 }
 
 /// Characters of a headline from which on it is set smaller.
-const LONG: usize = 160;
+const LONG_HEADLINE: usize = 160;
 
 /// A part of the page.
 pub(super) struct Section {
@@ -30,6 +30,47 @@ pub(super) struct Section {
     pub(super) title: &'static str,
     /// Its content, as HTML.
     pub(super) body: String,
+    /// Whether it is there on demand only.
+    pub(super) is_folded: bool,
+}
+
+impl Section {
+    /// A part that every reader sees.
+    pub(super) fn open(id: &'static str, title: &'static str, body: String) -> Self {
+        let is_folded = false;
+        Self {
+            id,
+            title,
+            body,
+            is_folded,
+        }
+    }
+
+    /// A part on demand.
+    pub(super) fn folded(id: &'static str, title: &'static str, body: String) -> Self {
+        let is_folded = true;
+        Self {
+            id,
+            title,
+            body,
+            is_folded,
+        }
+    }
+
+    fn render(&self) -> String {
+        let (id, title, body) = (self.id, html(self.title), &self.body);
+        if !self.is_folded {
+            return format!("<section id=\"{id}\"><h2>{title}</h2>\n{body}</section>\n");
+        }
+        let holds = match body.matches("<figure").count() {
+            0 => String::new(),
+            1 => " <small>1 chart</small>".to_owned(),
+            n => format!(" <small>{n} charts</small>"),
+        };
+        format!(
+            "<details class=\"part\"><summary><h2>{title}</h2>{holds}</summary>\n<section id=\"{id}\">{body}</section></details>\n"
+        )
+    }
 }
 
 /// What is above the sections.
@@ -57,16 +98,11 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
     let links: String = shown()
         .map(|s| format!("<a href=\"#{}\">{}</a>", s.id, html(s.title)))
         .collect();
-    let bodies: String = shown()
-        .map(|s| {
-            format!(
-                "<section id=\"{}\"><h2>{}</h2>\n{}</section>\n",
-                s.id,
-                html(s.title),
-                s.body
-            )
-        })
-        .collect();
+    let bodies: String = shown().map(Section::render).collect();
+    let unfold = match shown().any(|s| s.is_folded) {
+        true => "<button id=\"unfold\" type=\"button\">open all</button>",
+        false => "",
+    };
     let facts: String = head
         .facts
         .iter()
@@ -82,13 +118,13 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
          <header><div class=\"top\"><p class=\"kicker\">{kicker}</p>\
          <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div>\n\
          <h1{long}>{headline}</h1>\n<p><span class=\"badge {style}\">{badge}</span></p>\n<ul class=\"facts\">{facts}</ul>\n\
-         </header>\n<main>\n{lead}<nav>{links}</nav>\n{bodies}</main>\n\
+         </header>\n<main>\n{lead}<nav>{links}{unfold}</nav>\n{bodies}</main>\n\
          <footer>Made by Helenus. This file needs no network and asks for none. \
          Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         title = html(&head.title),
         kicker = html(&head.kicker),
-        long = if head.headline.chars().count() > LONG {
+        long = if head.headline.chars().count() > LONG_HEADLINE {
             " class=\"long\""
         } else {
             ""
@@ -123,6 +159,40 @@ pub(super) fn site(title: &str, nav: &str, body: &str) -> String {
          Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         title = html(title),
+    )
+}
+
+/// Bytes from which on a cell may have several lines.
+const LONG: usize = 80;
+
+/// A table of texts; empty without rows. A head of numbers begins with `>`. Columns in which no row has anything are
+/// left out.
+pub(super) fn table<H: AsRef<str>>(heads: &[H], rows: &[Vec<String>]) -> String {
+    let has = |place: &usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(*place));
+        cells.any(|cell| !matches!(cell.as_str(), "" | "–"))
+    };
+    let shown: Vec<usize> = (0..heads.len()).filter(has).collect();
+    let cell = |tag: &str, place: usize, words: &str| {
+        let class = match heads[place].as_ref().starts_with('>') {
+            true => " class=\"n\"",
+            false if words.len() > LONG || words.contains('\n') => " class=\"long\"",
+            false => "",
+        };
+        format!("<{tag}{class}>{}</{tag}>", html(words))
+    };
+    let head = |place: &usize| cell("th", *place, heads[*place].as_ref().trim_start_matches('>'));
+    let row = |row: &Vec<String>| {
+        let cells = shown.iter().map(|place| cell("td", *place, &row[*place]));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    if shown.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>\n",
+        shown.iter().map(head).collect::<String>(),
+        rows.iter().map(row).collect::<String>()
     )
 }
 

@@ -25,12 +25,8 @@ pub(super) fn chart(place: usize, phase: &PhaseResult) -> Option<Chart> {
             _ => Style::Solid,
         };
         let line = points.into_iter().map(|(x, ms)| (x, Some(ms))).collect();
-        series.push(Series::line(role, role, style, line).in_unit("ms"));
-        let marks = intervals(d);
-        if !marks.is_empty() {
-            let name = format!("{role}, 95 % intervals");
-            series.push(Series::marks(&name, role, marks));
-        }
+        let line = Series::line(role, role, style, line).in_unit("ms");
+        series.push(line.with(intervals(role, d)));
     }
     // Where a plot begins and ends at one place there is nothing to draw.
     let end = furthest.powf(1.02) * 1.02;
@@ -59,7 +55,7 @@ fn points(d: &Distribution) -> Vec<(f64, f64)> {
 }
 
 /// The intervals of the named percentiles, where they are known.
-fn intervals(d: &Distribution) -> Vec<Mark> {
+fn intervals(role: &str, d: &Distribution) -> Vec<Mark> {
     let Some(c) = d.confidence else {
         return Vec::new();
     };
@@ -74,7 +70,7 @@ fn intervals(d: &Distribution) -> Vec<Mark> {
     let known = named.into_iter().filter_map(|(x, at, around)| {
         let (us, [low, high]) = (at?, around?);
         let says = format!(
-            "{}: {} ms ({} to {} ms)",
+            "{role} {}: {} ms ({} to {} ms)",
             percentile(x),
             words::ms(us),
             words::ms(low),

@@ -1,7 +1,9 @@
-//! The page of a run: the answer first, then what stands against it, then everything it stands on.
-//! Refuses to soften: doubts come before charts.
+//! The page of a run: the answer, the chart that shows it, what limits it, and everything it stands on.
+//! Refuses to soften: doubts come before details.
 
 use crate::report::RunReport;
+use crate::report::bands::Band;
+use crate::report::chart::{Chart, Moment};
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
@@ -10,6 +12,8 @@ use crate::report::{
 };
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
+use helenus_model::result::RunResult;
+use helenus_model::telemetry::Seen;
 use serde_json::Value;
 
 pub(super) fn page(report: &RunReport<'_>) -> String {
@@ -27,13 +31,75 @@ pub(super) fn page(report: &RunReport<'_>) -> String {
         badge: (badge.to_owned(), style),
         facts: facts(report),
     };
-    // Of a search the trials together are the result: a card for each would hide it.
-    let lead = result.map(|r| match &found {
-        Some(found) => format!("{}{}", rates::section(found), tables::doubts(r)),
-        None => format!("{}{}", tables::doubts(r), tables::figures(r)),
-    });
-    let lead = lead.unwrap_or_default();
-    render(&head, &lead, &sections(report))
+    let time = Time::of(report);
+    let lead = match (&found, &time) {
+        (Some(found), _) => rates::section(found),
+        (None, Some(time)) => over_time(report, time),
+        (None, None) => String::new(),
+    };
+    let sections = sections(report, time.as_ref(), found.is_some());
+    render(&head, &lead, &sections)
+}
+
+/// What all charts over time share.
+struct Time {
+    clock: Clock,
+    bands: Vec<Band>,
+    moments: Vec<Moment>,
+}
+
+impl Time {
+    fn of(report: &RunReport<'_>) -> Option<Self> {
+        let clock = Clock::of(report.intervals)?;
+        Some(Self {
+            clock,
+            bands: bands::all(report, clock),
+            moments: bands::moments(report, clock),
+        })
+    }
+}
+
+/// The map of latency over time, and the switches of what is behind it.
+fn over_time(report: &RunReport<'_>, time: &Time) -> String {
+    let chart = draw(vec![time::latency(report, time.clock)], Some(time));
+    let block = bands::block(&time.bands, time.clock);
+    format!("{block}{chart}{}", tables::legend(&time.bands))
+}
+
+/// Charts, those over time with the words of phases and faults; empty ones are left out.
+fn draw(mut charts: Vec<Chart>, time: Option<&Time>) -> String {
+    charts.retain(|c| !c.is_empty());
+    if let Some(time) = time {
+        let lanes = bands::lanes(&time.bands).len();
+        for chart in charts.iter_mut().filter(|c| c.is_over_time()) {
+            chart.moments.clone_from(&time.moments);
+            chart.lanes = u32::try_from(lanes).unwrap_or_default();
+        }
+    }
+    charts.iter().map(Chart::render).collect()
+}
+
+/// What stands against the numbers, what their tails overlapped, and what was not seen.
+fn limits(report: &RunReport<'_>) -> String {
+    let result = report.run.result.as_ref();
+    let doubts = result.map(tables::doubts).unwrap_or_default();
+    let mut notes = result.map(tail::named).unwrap_or_default();
+    notes.extend(result.map(tables::steadiness).unwrap_or_default());
+    let seen = |is: fn(&Seen) -> bool| report.readings.iter().any(|r| is(&r.seen));
+    let kinds = [
+        ("nodes", seen(|seen| matches!(seen, Seen::Node(_)))),
+        ("host", seen(|seen| matches!(seen, Seen::Host(_)))),
+    ];
+    let unseen = kinds.iter().filter(|(_, seen)| !seen);
+    notes.extend(unseen.map(|(kind, _)| format!("No telemetry of the {kind} was recorded.")));
+    let notes: String = notes
+        .iter()
+        .map(|note| format!("<li>{}</li>", html(note)))
+        .collect();
+    match notes.is_empty() {
+        true => doubts,
+        false => format!("{doubts}<ul class=\"more\">{notes}</ul>\n"),
+    }
 }
 
 fn facts(report: &RunReport<'_>) -> Vec<String> {
@@ -60,95 +126,51 @@ fn cluster(report: &RunReport<'_>) -> Option<ClusterPlan> {
     serde_json::from_value(report.run.cluster_plan.clone()?).ok()
 }
 
-fn sections(report: &RunReport<'_>) -> Vec<Section> {
+fn sections(report: &RunReport<'_>, time: Option<&Time>, searched: bool) -> Vec<Section> {
     let result = report.run.result.as_ref();
-    let clock = Clock::of(report.intervals);
-    let bands = clock.map(|c| bands::all(report, c)).unwrap_or_default();
-    let moments = clock.map(|c| bands::moments(report, c));
-    let draw = |mut charts: Vec<crate::report::chart::Chart>| -> String {
-        charts.retain(|c| !c.is_empty());
-        for chart in charts.iter_mut().filter(|c| c.is_over_time()) {
-            chart.moments = moments.clone().unwrap_or_default();
-        }
-        charts.iter().map(|c| c.render()).collect()
+    let phases = result.map_or(&[][..], |r| &r.phases);
+    let grid = |charts: Vec<Chart>| match draw(charts, time) {
+        none if none.is_empty() => none,
+        drawn => format!("<div class=\"grid\">{drawn}</div>\n"),
     };
-    let grid = |inner: String| {
-        if inner.is_empty() {
-            inner
-        } else {
-            format!("<div class=\"grid\">{inner}</div>\n")
-        }
+    let over = |charts: fn(&RunReport<'_>, Clock) -> Vec<Chart>| {
+        time.map_or_else(String::new, |t| grid(charts(report, t.clock)))
     };
-    let over_time = clock.map(|c| {
-        format!(
-            "{}{}{}",
-            tables::legend(&bands) + &bands::block(&bands, c),
-            draw(time::load(report, c)),
-            events::table(report, c)
-        )
-    });
-    let curves = result.map(|r| {
-        r.phases
-            .iter()
-            .enumerate()
-            .filter_map(|(i, p)| percentiles::chart(i, p))
-            .collect()
-    });
-    let generator = clock.map(|c| grid(draw(time::generator(report, c))));
-    let nodes = clock.map(|c| grid(draw(around::nodes(report, c))));
-    let host = clock.map(|c| grid(draw(around::host(report, c))));
-    let around = result.map(|result| {
-        [tables::around_table, tail::nodes, tail::coordinators]
-            .map(|table| table(result))
-            .concat()
-    });
-    let around = around.unwrap_or_default();
-    let generator_use = result.map(tables::generator).unwrap_or_default();
-    let none = |kind: &str| {
-        format!("<p class=\"note\">No telemetry of the {kind} was recorded with this run.</p>")
-    };
-    let or_none = |charts: Option<String>, kind: &str| {
-        charts
-            .filter(|c| !c.is_empty())
-            .unwrap_or_else(|| none(kind))
-    };
-    let section = |id, title, body| Section { id, title, body };
+    let of = |table: fn(&RunResult) -> String| result.map(table).unwrap_or_default();
+    let mut load = over(time::load);
+    // Of a search the trials together are the result; their times are here.
+    if let Some(time) = time.filter(|_| searched) {
+        load = over_time(report, time) + &load;
+    }
+    let curves = phases.iter().enumerate();
+    let curves = curves.filter_map(|(i, p)| percentiles::chart(i, p));
+    let curves = percentile_body(grid(curves.collect()));
+    let tables = [tables::around_table, tail::nodes, tail::coordinators];
+    let around: String = tables.into_iter().map(of).collect();
+    let events = time.map(|t| events::table(report, t.clock));
+    // A rate that was asked for and held needs no picture.
+    let held = !phases.is_empty() && phases.iter().all(words::held);
     vec![
-        section("time", "Over time", over_time.unwrap_or_default()),
-        section(
-            "percentiles",
-            "By percentile",
-            percentile_body(grid(draw(curves.unwrap_or_default()))),
-        ),
-        section(
-            "operations",
-            "By operation",
-            result.map(tables::operations).unwrap_or_default(),
-        ),
-        section(
-            "tail",
-            "Whose tail it is",
-            result.map(tail::section).unwrap_or_default(),
-        ),
-        section(
+        Section::open("limits", "What limits it", limits(report)),
+        Section {
+            is_folded: held || searched,
+            ..Section::open("time", "Throughput", load)
+        },
+        Section::open("percentiles", "By percentile", curves),
+        Section::open("operations", "By operation", of(tables::operations)),
+        Section::folded("tail", "Whose tail it is", of(tail::section)),
+        Section::folded("events", "Events", events.unwrap_or_default()),
+        Section::folded("nodes", "The nodes", around + &over(around::nodes)),
+        Section::folded(
             "generator",
             "The load generator",
-            format!("{generator_use}{}", generator.unwrap_or_default()),
+            of(tables::generator) + &over(time::generator),
         ),
-        section(
-            "nodes",
-            "The nodes",
-            format!("{around}{}", or_none(nodes, "nodes")),
-        ),
-        section("flame", "Flame graphs", flame::section(report)),
-        section(
-            "distance",
-            "The distance",
-            result.map(distance::table).unwrap_or_default(),
-        ),
-        section("host", "The host", or_none(host, "host")),
-        section("settings", "Plan, host, seeds", settings(report)),
-        section("repeat", "How to repeat it", repeat(report)),
+        Section::folded("flame", "Flame graphs", flame::section(report)),
+        Section::folded("distance", "The distance", of(distance::section)),
+        Section::folded("host", "The host", over(around::host)),
+        Section::folded("settings", "Plan, host, seeds", settings(report)),
+        Section::open("repeat", "How to repeat it", repeat(report)),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Series: points over time from intervals and counters, and their thinning for the page.
 //! Refuses to hide a peak: of each bucket the lowest and the highest point stay.
 
+use helenus_model::histogram::Histogram;
 use helenus_model::sample::{Interval, MeasuredFrom, OperationInterval, Stretch};
 
 /// Seconds (or minutes) on the run's axis, and a value; none breaks the line.
@@ -220,6 +221,15 @@ fn tick(group: &[Interval], clock: Clock, operation: Option<&str>) -> Option<Tic
         thread_cpu_ns: group.iter().map(|i| i.thread_cpu_ns).sum(),
         all,
     })
+}
+
+/// Response times of an operation, or its service times in a closed loop.
+pub(super) fn slow(one: &OperationInterval) -> &Histogram {
+    if one.response.is_empty() {
+        &one.service
+    } else {
+        &one.response
+    }
 }
 
 /// A line over ticks, broken between phases.

@@ -1,7 +1,8 @@
-//! The tables of a run: doubts, key figures by phase, operations, what generator and nodes used.
+//! The tables of a run: doubts, operations, what generator and nodes used.
 //! Refuses numbers without their unit, and percentiles that too few samples stand behind.
 
 use crate::report::bands::{Band, KINDS};
+use crate::report::page::table;
 use crate::report::words::{self, html, ms, ms_or_dash};
 use helenus_model::doubt::{Severity, Shared, shared};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
@@ -39,65 +40,18 @@ fn one_doubt(one: &Shared<'_>) -> String {
     )
 }
 
-/// A card a phase.
-pub(super) fn figures(result: &RunResult) -> String {
-    let cards: String = result.phases.iter().map(card).collect();
-    format!("<div class=\"cards\">{cards}</div>\n")
-}
-
-fn card(phase: &PhaseResult) -> String {
-    let (badge, style) = words::verdict(Some(phase.verdict));
-    let mut rows = Vec::new();
-    if let Some((kind, d)) = words::slow(phase) {
-        rows.push((
-            format!("{kind} p50"),
-            ms_or_dash(d.p50_us),
-            around(d, |c| c.p50_us),
-        ));
-        rows.push((
-            format!("{kind} p99.9"),
-            ms_or_dash(d.p999_us),
-            around(d, |c| c.p999_us),
-        ));
-        rows.push((format!("{kind} max"), ms(d.max_us), String::new()));
-    }
-    let service = phase.total.times().find(|(kind, _)| *kind == "service");
-    if let (Some((_, service)), true) = (service, phase.total.response.is_some()) {
-        rows.push((
-            "service p99".to_owned(),
-            ms_or_dash(service.p99_us),
-            around(service, |c| c.p99_us),
-        ));
-    }
-    let rows: String = rows
-        .iter()
-        .map(|(name, value, around)| format!("<dt>{name}</dt><dd>{value} ms{around}</dd>"))
-        .collect();
-    let (big, unit, interval) = match words::slow(phase) {
-        Some((kind, d)) => (
-            ms_or_dash(d.p99_us),
-            format!("ms {kind} p99"),
-            around(d, |c| c.p99_us),
-        ),
-        None => (
-            "–".to_owned(),
-            "nothing completed".to_owned(),
-            String::new(),
-        ),
-    };
-    let ended = phase.total.completed + phase.total.failures();
-    format!(
-        "<article class=\"card {style}\"><header><h3>{}</h3><span class=\"badge {style}\">{badge}</span></header>\
-         <p class=\"big\">{big} <small>{unit}</small></p><p class=\"ci\">{interval}</p><p>{}</p>\
-         <dl>{rows}<dt>failed</dt><dd>{} of {}</dd><dt>measured</dt><dd>{} s</dd></dl>\
-         <p class=\"note\">{}</p></article>\n",
-        html(&phase.name),
-        html(&words::reached(phase)),
-        words::count(phase.total.failures()),
-        words::count(ended),
-        words::digits(phase.duration_s),
-        html(&steadiness(phase)),
-    )
+/// Whether each phase was steady, in a line where all are alike.
+pub(super) fn steadiness(result: &RunResult) -> Vec<String> {
+    let each = result.phases.iter();
+    let each: Vec<(&str, String)> = each.map(|p| (p.name.as_str(), steady(p))).collect();
+    let alike = each.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let named = each.iter().filter(|(_, said)| !said.is_empty());
+    let named = named.map(|(name, said)| match alike {
+        true => said.clone(),
+        false => format!("{name}: {said}"),
+    });
+    let most = if alike { 1 } else { each.len() };
+    named.take(most).collect()
 }
 
 fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
@@ -108,7 +62,7 @@ fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
         .unwrap_or_default()
 }
 
-fn steadiness(phase: &PhaseResult) -> String {
+fn steady(phase: &PhaseResult) -> String {
     let Some(steady) = &phase.steadiness else {
         return String::new();
     };
@@ -154,39 +108,68 @@ pub(super) fn legend(bands: &[Band]) -> String {
             )
         })
         .collect();
-    let hint = "<p class=\"note\">Drag across a chart to zoom all of them; double-click to zoom out. Click a name below a chart to hide its line.</p>";
-    if switches.is_empty() {
-        return hint.to_owned();
+    let hint = "<p class=\"note hint\">Drag across a chart to zoom all of them; double-click to zoom out. Click a name below a chart to hide its line.</p>\n";
+    match switches.is_empty() {
+        true => hint.to_owned(),
+        false => {
+            format!("<fieldset class=\"bands\"><legend>bands</legend>{switches}</fieldset>\n{hint}")
+        }
     }
-    format!("<fieldset class=\"bands\"><legend>bands</legend>{switches}</fieldset>{hint}\n")
 }
 
-/// A row for each phase, operation and kind of time.
+type Percentile = (
+    &'static str,
+    fn(&Distribution) -> Option<f64>,
+    fn(&Confidence) -> Option<[f64; 2]>,
+);
+
+/// The percentiles of a row.
+const PERCENTILES: [Percentile; 7] = [
+    ("mean", |d| Some(d.mean_us), |c| c.mean_us),
+    ("p50", |d| d.p50_us, |c| c.p50_us),
+    ("p90", |d| d.p90_us, |c| c.p90_us),
+    ("p95", |d| d.p95_us, |c| c.p95_us),
+    ("p99", |d| d.p99_us, |c| c.p99_us),
+    ("p99.9", |d| d.p999_us, |c| c.p999_us),
+    ("p99.99", |d| d.p9999_us, |c| c.p9999_us),
+];
+
+/// A row for each phase, operation and kind of time; no column for a percentile that none of them has.
 pub(super) fn operations(result: &RunResult) -> String {
-    let mut rows = String::new();
+    let mut all: Vec<(&PhaseResult, &str, &OperationResult)> = Vec::new();
     for phase in &result.phases {
-        let several = phase.operations.len() > 1;
-        for (name, one) in &phase.operations {
-            rows.push_str(&operation(phase, name, one));
-        }
-        if several || phase.operations.is_empty() {
-            rows.push_str(&operation(phase, "all", &phase.total));
+        let own = phase.operations.iter();
+        all.extend(own.map(|(name, one)| (phase, name.as_str(), one)));
+        if phase.operations.len() != 1 {
+            all.push((phase, "all", &phase.total));
         }
     }
+    let is_known = |(_, of, _): &&Percentile| {
+        let mut times = all.iter().flat_map(|(_, _, one)| one.times());
+        times.any(|(_, d)| of(d).is_some())
+    };
+    let shown: Vec<&Percentile> = PERCENTILES.iter().filter(is_known).collect();
+    let rows = all.iter().map(|one| operation(*one, &shown));
+    let rows: String = rows.collect();
+    let heads = shown
+        .iter()
+        .map(|(name, ..)| format!("<th class=\"n\">{name}</th>"));
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr><th>phase</th><th>operation</th>\
          <th class=\"n\">offered</th><th class=\"n\">completed</th><th class=\"n\">failed</th><th class=\"n\">op/s</th>\
-         <th>time</th><th class=\"n\">mean</th><th class=\"n\">p50</th><th class=\"n\">p90</th><th class=\"n\">p95</th>\
-         <th class=\"n\">p99</th><th class=\"n\">p99.9</th><th class=\"n\">p99.99</th><th class=\"n\">max</th></tr></thead>\
-         <tbody>{rows}</tbody></table></div>\
+         <th>time</th>{}<th class=\"n\">max</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"note\">Times in ms, each with its 95 % interval by a block bootstrap within this run. \
-         – is a percentile with fewer than ten samples above it.</p>\n{}",
+         Percentiles with fewer than ten samples above them are left out.</p>\n{}",
+        heads.collect::<String>(),
         failures(result)
     )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-fn operation(phase: &PhaseResult, name: &str, one: &OperationResult) -> String {
+fn operation(
+    (phase, name, one): (&PhaseResult, &str, &OperationResult),
+    shown: &[&Percentile],
+) -> String {
     let present: Vec<_> = one.times().collect();
     let span = present.len().max(1);
     let per_s = if phase.duration_s > 0.0 {
@@ -194,99 +177,73 @@ fn operation(phase: &PhaseResult, name: &str, one: &OperationResult) -> String {
     } else {
         0.0
     };
-    let lead = format!(
-        "<td rowspan=\"{span}\">{}</td><td rowspan=\"{span}\">{}</td><td class=\"n\" rowspan=\"{span}\">{}</td>\
-         <td class=\"n\" rowspan=\"{span}\">{}</td><td class=\"n\" rowspan=\"{span}\">{}</td>\
-         <td class=\"n\" rowspan=\"{span}\">{}</td>",
-        html(&phase.name),
-        html(name),
-        words::count(one.offered),
-        words::count(one.completed),
-        words::count(one.failures()),
-        words::rate(per_s),
-    );
+    let cell = |class: &str, words: String| format!("<td{class} rowspan=\"{span}\">{words}</td>");
+    let number = |words| cell(" class=\"n\"", words);
+    let lead = [
+        cell("", html(&phase.name)),
+        cell("", html(name)),
+        number(words::count(one.offered)),
+        number(words::count(one.completed)),
+        number(words::count(one.failures())),
+        number(words::rate(per_s)),
+    ]
+    .concat();
     if present.is_empty() {
-        return format!("<tr>{lead}<td colspan=\"9\">nothing completed</td></tr>\n");
+        let rest = shown.len() + 2;
+        return format!("<tr>{lead}<td colspan=\"{rest}\">nothing completed</td></tr>\n");
     }
-    let mut rows = String::new();
-    for (i, (kind, d)) in present.iter().enumerate() {
-        let lead = if i == 0 { lead.as_str() } else { "" };
-        rows.push_str(&format!(
-            "<tr>{lead}<td><span class=\"key {kind}\"></span>{kind}</td>{}</tr>\n",
-            times(d)
-        ));
-    }
-    rows
-}
-
-fn times(d: &Distribution) -> String {
-    type Around = fn(&Confidence) -> Option<[f64; 2]>;
-    let cells: [(Option<f64>, Around); 7] = [
-        (Some(d.mean_us), |c| c.mean_us),
-        (d.p50_us, |c| c.p50_us),
-        (d.p90_us, |c| c.p90_us),
-        (d.p95_us, |c| c.p95_us),
-        (d.p99_us, |c| c.p99_us),
-        (d.p999_us, |c| c.p999_us),
-        (d.p9999_us, |c| c.p9999_us),
-    ];
-    let cells: String = cells
-        .iter()
-        .map(|(value, of)| {
-            format!(
-                "<td class=\"n\">{}{}</td>",
-                ms_or_dash(*value),
-                around(d, *of)
-            )
-        })
-        .collect();
-    format!("{cells}<td class=\"n\">{}</td>", ms(d.max_us))
+    let each = present.iter().enumerate().map(|(place, (kind, d))| {
+        let lead = if place == 0 { lead.as_str() } else { "" };
+        let times = shown.iter().map(|(_, value, interval)| {
+            let (value, around) = (ms_or_dash(value(d)), around(d, *interval));
+            format!("<td class=\"n\">{value}{around}</td>")
+        });
+        format!(
+            "<tr>{lead}<td><span class=\"key {kind}\"></span>{kind}</td>{}<td class=\"n\">{}</td></tr>\n",
+            times.collect::<String>(),
+            ms(d.max_us)
+        )
+    });
+    each.collect()
 }
 
 /// What failed, by phase and kind, with the first text of each.
 fn failures(result: &RunResult) -> String {
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     for phase in &result.phases {
         for (kind, n) in phase.total.failed.iter().filter(|(_, n)| **n > 0) {
-            let word = kind.word().replace('_', " ");
-            let first = phase.first_failures.get(kind).map_or("", String::as_str);
-            rows.push_str(&format!(
-                "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-                html(&phase.name),
-                html(&word),
+            rows.push(vec![
+                phase.name.clone(),
+                kind.word().replace('_', " "),
                 words::count(*n),
-                html(first)
-            ));
+                phase.first_failures.get(kind).cloned().unwrap_or_default(),
+            ]);
         }
     }
-    if rows.is_empty() {
-        return String::new();
+    match table(&["phase", "kind", ">operations", "first error"], &rows) {
+        none if none.is_empty() => none,
+        table => format!("<h3>What failed</h3>{table}"),
     }
-    format!(
-        "<h3>What failed</h3><div class=\"scroll\"><table><thead><tr><th>phase</th><th>kind</th>\
-         <th class=\"n\">operations</th><th>first error</th></tr></thead><tbody>{rows}</tbody></table></div>\n"
-    )
 }
 
 /// What the generator used, by phase.
 pub(super) fn generator(result: &RunResult) -> String {
-    let rows: String = result
+    let rows: Vec<Vec<String>> = result
         .phases
         .iter()
         .map(|phase| {
             let late = phase.total.lateness.as_ref();
             let slot = phase.total.slot_wait.as_ref();
-            format!(
-                "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-                 <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-                html(&phase.name),
+            let waited = phase.around.generator_run_queue_share;
+            vec![
+                phase.name.clone(),
                 words::percent(phase.thread_busy),
-                phase.around.generator_run_queue_share.map_or("–".to_owned(), words::percent),
+                waited.map_or("–".to_owned(), words::percent),
                 ms_or_dash(late.and_then(|d| d.p99_us)),
-                late.map_or("–".to_owned(), |d| ms(d.max_us)),
+                ms_or_dash(late.map(|d| d.max_us)),
                 ms_or_dash(slot.and_then(|d| d.p99_us)),
                 words::count(phase.backlog),
-            )
+            ]
         })
         .collect();
     let used = result.generator.as_ref().map(|g| {
@@ -299,13 +256,16 @@ pub(super) fn generator(result: &RunResult) -> String {
             words::bytes(g.max_rss_bytes)
         )
     });
-    format!(
-        "<div class=\"scroll\"><table><thead><tr><th>phase</th><th class=\"n\">thread on CPU</th>\
-         <th class=\"n\">waited for a processor</th><th class=\"n\">lateness p99, ms</th>\
-         <th class=\"n\">lateness max, ms</th><th class=\"n\">slot wait p99, ms</th><th class=\"n\">backlog</th>\
-         </tr></thead><tbody>{rows}</tbody></table></div>{}\n",
-        used.unwrap_or_default()
-    )
+    let heads = [
+        "phase",
+        ">thread on CPU",
+        ">waited for a processor",
+        ">lateness p99, ms",
+        ">lateness max, ms",
+        ">slot wait p99, ms",
+        ">backlog",
+    ];
+    table(&heads, &rows) + &used.unwrap_or_default()
 }
 
 /// What nodes and host did in each phase; empty where nothing was seen.
@@ -315,39 +275,39 @@ pub(super) fn around_table(result: &RunResult) -> String {
         return String::new();
     }
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-    let rows: String = result
+    let unit = |value: Option<f64>, unit: &str| {
+        or_dash(value.map(|value| format!("{} {unit}", words::digits(value))))
+    };
+    let rows: Vec<Vec<String>> = result
         .phases
         .iter()
         .map(|p| {
             let a = &p.around;
-            let cells = [
-                or_dash(
-                    a.nodes_cpu_per_operation_us
-                        .map(|us| format!("{} µs", words::digits(us))),
-                ),
+            vec![
+                p.name.clone(),
+                unit(a.nodes_cpu_per_operation_us, "µs"),
                 or_dash(a.compaction_share.map(words::percent)),
                 or_dash(a.collection_share.map(words::percent)),
                 or_dash(a.collections.map(words::count)),
-                or_dash(
-                    a.longest_collection_ms
-                        .map(|ms| format!("{} ms", words::digits(ms))),
-                ),
+                unit(a.longest_collection_ms, "ms"),
                 or_dash(a.nodes_read_bytes.map(words::bytes)),
                 or_dash(a.nodes_written_bytes.map(words::bytes)),
                 or_dash(a.steal_share.map(words::percent)),
                 or_dash(a.foreign_cpu_share.map(words::percent)),
-            ];
-            let cells: String = cells
-                .iter()
-                .map(|c| format!("<td class=\"n\">{c}</td>"))
-                .collect();
-            format!("<tr><td>{}</td>{cells}</tr>\n", html(&p.name))
+            ]
         })
         .collect();
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>phase</th><th class=\"n\">CPU per operation</th>\
-         <th class=\"n\">compacting</th><th class=\"n\">paused by GC</th><th class=\"n\">collections</th>\
-         <th class=\"n\">longest</th><th class=\"n\">read</th><th class=\"n\">written</th><th class=\"n\">stolen CPU</th>\
-         <th class=\"n\">others' CPU</th></tr></thead><tbody>{rows}</tbody></table></div>\n"
-    )
+    let heads = [
+        "phase",
+        ">CPU per operation",
+        ">compacting",
+        ">paused by GC",
+        ">collections",
+        ">longest",
+        ">read",
+        ">written",
+        ">stolen CPU",
+        ">others' CPU",
+    ];
+    table(&heads, &rows)
 }

@@ -1,44 +1,40 @@
 //! The tail of each phase: what the slowest operations overlapped, against chance, and what each coordinator answered.
 //! Refuses a share without the share that chance explains.
 
-use crate::report::words::{self, html};
+use crate::report::page::table;
+use crate::report::words;
 use helenus_model::result::{PhaseResult, RunResult};
-use helenus_model::tail::{Overlap, Slow, TailAbove};
+use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
+
+/// What is named as a cause of each phase's tail, in the words of the terminal.
+pub(super) fn named(result: &RunResult) -> Vec<String> {
+    let named = |phase: &PhaseResult| {
+        let (name, cause) = phase.around.tail.as_ref()?.farthest_named()?;
+        Some(format!("{} {name}: {}", phase.name, cause.sentence()))
+    };
+    result.phases.iter().filter_map(named).collect()
+}
 
 /// The section; empty where no slowest operations were kept.
 pub(super) fn section(result: &RunResult) -> String {
     let phases = &result.phases[..];
-    let rows: String = phases.iter().map(causes).collect();
-    let slowest: String = phases.iter().map(slowest).collect();
-    if rows.is_empty() && slowest.is_empty() {
-        return String::new();
-    }
-    let mut body = String::from(
-        "<p class=\"note\">The slowest operations of each second were kept. <em>Share</em> is how much of their time lay \
-         within a cause, <em>by chance</em> the same for the same operations at random other times. A cause is named \
-         where chance would explain its share in at most 5 of 100 phases (p, corrected for all causes and both \
-         percentiles), and where it is at least 10 % of the time beyond chance.</p>\n",
+    let causes = table(
+        &[
+            "phase",
+            "above",
+            ">ms",
+            ">operations",
+            ">judged",
+            "overlapped",
+            "on",
+            ">share",
+            ">by chance",
+            ">p",
+            "",
+        ],
+        &phases.iter().flat_map(causes).collect::<Vec<_>>(),
     );
-    if !rows.is_empty() {
-        body.push_str(&table(
-            &[
-                "phase",
-                "above",
-                ">ms",
-                ">operations",
-                ">judged",
-                "overlapped",
-                "on",
-                ">share",
-                ">by chance",
-                ">p",
-                "",
-            ],
-            &rows,
-        ));
-    }
-    body.push_str("<h3>The slowest operations</h3>\n");
-    body.push_str(&table(
+    let slowest = table(
         &[
             "phase",
             "operation",
@@ -50,17 +46,22 @@ pub(super) fn section(result: &RunResult) -> String {
             ">stream",
             "overlapped",
         ],
-        &slowest,
-    ));
-    body
+        &phases.iter().flat_map(slowest).collect::<Vec<_>>(),
+    );
+    if slowest.is_empty() {
+        return causes;
+    }
+    format!(
+        "<p class=\"note\">The slowest operations of each second were kept. <em>Share</em> is how much of their time lay \
+         within a cause, <em>by chance</em> the same for the same operations at random other times. A cause is named \
+         where chance would explain its share in at most 5 of 100 phases (p, corrected for all causes and both \
+         percentiles), and where it is at least 10 % of the time beyond chance.</p>\n\
+         {causes}<h3>The slowest operations</h3>\n{slowest}"
+    )
 }
 
 /// Service times by coordinator; empty where there was one alone.
 pub(super) fn coordinators(result: &RunResult) -> String {
-    let rows: String = result.phases.iter().map(by_coordinator).collect();
-    if rows.is_empty() {
-        return rows;
-    }
     let heads = [
         "phase",
         "coordinator",
@@ -71,10 +72,29 @@ pub(super) fn coordinators(result: &RunResult) -> String {
         ">p99.9",
         ">max",
     ];
-    format!(
-        "<h3>By coordinator</h3><p class=\"note\">Service times in ms, all operations together.</p>{}",
-        table(&heads, &rows)
-    )
+    let mut rows = Vec::new();
+    for phase in &result.phases {
+        for (node, one) in &phase.around.coordinators {
+            let service = one.service.as_ref();
+            let ms = words::ms_or_dash;
+            rows.push(vec![
+                phase.name.clone(),
+                node.clone(),
+                words::count(service.map_or(0, |d| d.count)),
+                words::count(one.failed),
+                ms(service.and_then(|d| d.p50_us)),
+                ms(service.and_then(|d| d.p99_us)),
+                ms(service.and_then(|d| d.p999_us)),
+                ms(service.map(|d| d.max_us)),
+            ]);
+        }
+    }
+    match table(&heads, &rows) {
+        none if none.is_empty() => none,
+        table => format!(
+            "<h3>By coordinator</h3><p class=\"note\">Service times in ms, all operations together.</p>{table}"
+        ),
+    }
 }
 
 /// What each node used in each phase; empty where no node was seen.
@@ -83,26 +103,20 @@ pub(super) fn nodes(result: &RunResult) -> String {
     #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
     let seconds =
         |us: Option<u64>| us.map_or("–".to_owned(), |us| words::digits(us as f64 / 1e6));
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     for phase in &result.phases {
         for (node, one) in &phase.around.nodes {
-            rows.push_str(&row(&[
-                (&phase.name, false),
-                (node, false),
-                (&seconds(one.cpu_us), true),
-                (&bytes(one.read_bytes), true),
-                (&bytes(one.written_bytes), true),
-                (&bytes(one.received_bytes), true),
-                (&bytes(one.sent_bytes), true),
-                (
-                    &one.retransmitted.map_or("–".to_owned(), words::count),
-                    true,
-                ),
-            ]));
+            rows.push(vec![
+                phase.name.clone(),
+                node.clone(),
+                seconds(one.cpu_us),
+                bytes(one.read_bytes),
+                bytes(one.written_bytes),
+                bytes(one.received_bytes),
+                bytes(one.sent_bytes),
+                one.retransmitted.map_or("–".to_owned(), words::count),
+            ]);
         }
-    }
-    if rows.is_empty() {
-        return rows;
     }
     let heads = [
         "phase",
@@ -114,103 +128,60 @@ pub(super) fn nodes(result: &RunResult) -> String {
         ">network sent",
         ">segments sent again",
     ];
-    format!(
-        "<h3>By node</h3>{}<p class=\"note\">The network is read only of nodes with a network namespace: elsewhere the \
-         kernel does not count it by node.</p>\n",
-        table(&heads, &rows)
-    )
-}
-
-fn by_coordinator(phase: &PhaseResult) -> String {
-    let mut rows = String::new();
-    for (node, one) in &phase.around.coordinators {
-        let service = one.service.as_ref();
-        let ms = words::ms_or_dash;
-        rows.push_str(&row(&[
-            (&phase.name, false),
-            (node, false),
-            (&words::count(service.map_or(0, |d| d.count)), true),
-            (&words::count(one.failed), true),
-            (&ms(service.and_then(|d| d.p50_us)), true),
-            (&ms(service.and_then(|d| d.p99_us)), true),
-            (&ms(service.and_then(|d| d.p999_us)), true),
-            (&ms(service.map(|d| d.max_us)), true),
-        ]));
+    match table(&heads, &rows) {
+        none if none.is_empty() => none,
+        table => format!(
+            "<h3>By node</h3>{table}<p class=\"note\">The network is read only of nodes with a network namespace: \
+             elsewhere the kernel does not count it by node.</p>\n"
+        ),
     }
-    rows
 }
 
-fn causes(phase: &PhaseResult) -> String {
-    let Some(tail) = &phase.around.tail else {
-        return String::new();
-    };
-    let mut rows = String::new();
-    for (name, above) in [("p99.9", &tail.p999), ("p99", &tail.p99)] {
-        for one in above.iter().flat_map(|above| &above.overlaps) {
-            if let Some(above) = above {
-                rows.push_str(&cause((&phase.name, name), above, one));
-            }
-        }
-    }
-    rows
+fn causes(phase: &PhaseResult) -> Vec<Vec<String>> {
+    let tails = phase.around.tail.iter().flat_map(Tail::known);
+    let each = tails.flat_map(|(name, above)| {
+        let one = move |one| cause((&phase.name, name), above, one);
+        above.overlaps.iter().map(one)
+    });
+    each.collect()
 }
 
-fn cause((phase, name): (&str, &str), above: &TailAbove, one: &Overlap) -> String {
+fn cause((phase, name): (&str, &str), above: &TailAbove, one: &Overlap) -> Vec<String> {
     let dash = || "–".to_owned();
-    row(&[
-        (phase, false),
-        (name, false),
-        (&words::ms(above.above_us), true),
-        (&words::count(above.operations), true),
-        (&words::count(above.judged), true),
-        (one.cause.words(), false),
-        (one.at.as_deref().unwrap_or("–"), false),
-        (&words::percent(one.share), true),
-        (&one.by_chance.map_or_else(dash, words::percent), true),
-        (&one.p_holm.map_or_else(dash, words::digits), true),
-        (if one.named { "named" } else { "" }, false),
-    ])
+    vec![
+        phase.to_owned(),
+        name.to_owned(),
+        words::ms(above.above_us),
+        words::count(above.operations),
+        words::count(above.judged),
+        one.cause.words().to_owned(),
+        one.at.clone().unwrap_or_else(dash),
+        words::percent(one.share),
+        one.by_chance.map_or_else(dash, words::percent),
+        one.p_holm.map_or_else(dash, words::digits),
+        (if one.named { "named" } else { "" }).to_owned(),
+    ]
 }
 
-fn slowest(phase: &PhaseResult) -> String {
+fn slowest(phase: &PhaseResult) -> Vec<Vec<String>> {
     let tail = phase.around.tail.iter();
     let each = tail.flat_map(|tail| &tail.slowest);
     each.map(|one| slow(&phase.name, one)).collect()
 }
 
-fn slow(phase: &str, one: &Slow) -> String {
-    let number = |n: Option<i64>| n.map_or("–".to_owned(), |n| n.to_string());
+fn slow(phase: &str, one: &Slow) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let number = |n: Option<i64>| n.map_or_else(dash, |n| n.to_string());
     let causes: Vec<&str> = one.overlapped.iter().map(|cause| cause.words()).collect();
-    row(&[
-        (phase, false),
-        (&one.operation, false),
-        (&words::digits(one.at_s), true),
-        (&words::digits(one.time_ms), true),
-        (&words::digits(one.service_ms), true),
-        (one.coordinator.as_deref().unwrap_or("–"), false),
-        (&number(one.connection.map(i64::from)), true),
-        (&number(one.stream.map(i64::from)), true),
-        (&causes.join(", "), false),
-    ])
-}
-
-/// A row of texts, each with whether it is a number.
-fn row(cells: &[(&str, bool)]) -> String {
-    let cells = cells.iter().map(|(text, is_number)| match is_number {
-        true => format!("<td class=\"n\">{}</td>", html(text)),
-        false => format!("<td>{}</td>", html(text)),
-    });
-    format!("<tr>{}</tr>\n", cells.collect::<String>())
-}
-
-/// A table of rows; a head of numbers begins with `>`.
-fn table(heads: &[&str], rows: &str) -> String {
-    let heads = heads.iter().map(|head| match head.strip_prefix('>') {
-        Some(head) => format!("<th class=\"n\">{head}</th>"),
-        None => format!("<th>{head}</th>"),
-    });
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{}</tr></thead><tbody>{rows}</tbody></table></div>\n",
-        heads.collect::<String>()
-    )
+    vec![
+        phase.to_owned(),
+        one.operation.clone(),
+        words::digits(one.at_s),
+        words::digits(one.time_ms),
+        words::digits(one.service_ms),
+        one.coordinator.clone().unwrap_or_else(dash),
+        number(one.connection.map(i64::from)),
+        number(one.stream.map(i64::from)),
+        causes.join(", "),
+    ]
 }

@@ -4,38 +4,33 @@
 use crate::report::RunReport;
 use crate::report::axis::Axis;
 use crate::report::chart::{Chart, Style};
-use crate::report::series::{Clock, Merged, SAMPLES, Tick, growth, line, merged, single_ticks};
+use crate::report::heat;
+use crate::report::series::{
+    Clock, Merged, SAMPLES, Tick, growth, line, merged, single_ticks, slow,
+};
 use crate::report::words::{count, digits};
 use helenus_model::histogram::Histogram;
 use helenus_model::telemetry::Seen;
 use std::collections::BTreeSet;
 
-/// A kind of time: its colour and its histogram.
-type Kind = (&'static str, fn(&Tick) -> &Histogram);
-
-/// Throughput and latency.
+/// Throughput, and latency by operation.
 pub(super) fn load(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
-    let single = single_ticks(report.intervals, clock);
-    let mut charts = vec![throughput(&single, clock), latency(report, &single, clock)];
+    let mut throughput = throughput(&single_ticks(report.intervals, clock), clock);
     let names: BTreeSet<&str> = report
         .intervals
         .iter()
         .flat_map(|i| i.operations.keys().map(String::as_str))
         .collect();
-    if names.len() > 1 {
-        charts.push(by_operation(report, clock, &names));
+    if names.len() < 2 {
+        return vec![throughput];
     }
-    // What is not drawn leaves its reason below the chart before it.
-    let mut drawn: Vec<Chart> = Vec::with_capacity(charts.len());
-    for chart in charts {
-        match drawn.last_mut() {
-            Some(last) if chart.is_empty() && !chart.note.is_empty() => {
-                last.note = format!("{} {}", last.note, chart.note).trim().to_owned();
-            }
-            _ => drawn.push(chart),
-        }
+    let by_operation = by_operation(report, clock, &names);
+    if by_operation.is_empty() {
+        // What is not drawn leaves its reason below the chart before it.
+        throughput.note = by_operation.note;
+        return vec![throughput];
     }
-    drawn
+    vec![throughput, by_operation]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
@@ -89,35 +84,28 @@ fn as_ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-fn latency(report: &RunReport<'_>, single: &[Tick], clock: Clock) -> Chart {
-    let mut chart = Chart::over_time(
-        "latency",
-        "Response and service time",
-        Axis::log("ms, logarithmic"),
-        clock,
-    );
-    chart.height = 300;
+/// How long operations took from moment to moment: all of them as a map, and p99 of response and service time.
+pub(super) fn latency(report: &RunReport<'_>, clock: Clock) -> Chart {
     let merged = merged(report.intervals, clock, None);
-    let kinds: [Kind; 2] = [
-        ("response", |t| &t.all.response),
-        ("service", |t| &t.all.service),
-    ];
-    for (role, of) in kinds {
-        let percentile =
-            |ticks: &[Tick], q: f64| line(ticks, move |t| of(t).percentile_ns(q).map(as_ms));
-        let lines = [
-            (
-                "max",
-                Style::Thin,
-                line(single, |t| of(t).max_ns().map(as_ms)),
-            ),
-            ("p99", Style::Solid, percentile(&merged.ticks, 0.99)),
-            ("p50", Style::Dotted, percentile(single, 0.50)),
-        ];
-        for (name, style, points) in lines {
-            chart.line(&format!("{role} {name}"), role, style, &points, "ms");
-        }
-    }
+    let p99 = |of: fn(&Tick) -> &Histogram| {
+        line(&merged.ticks, move |t| of(t).percentile_ns(0.99).map(as_ms))
+    };
+    let operations = report.intervals.iter().flat_map(|i| i.operations.values());
+    let responds = operations.clone().any(|one| !one.response.is_empty());
+    let closed = operations
+        .filter(|one| !one.service.is_empty())
+        .any(|one| one.response.is_empty());
+    let title = match (responds, closed) {
+        (true, false) => "Response time",
+        (true, true) => "Response time; service time in a closed loop",
+        (false, _) => "Service time",
+    };
+    let mut chart = Chart::over_time("latency", title, Axis::log("ms, logarithmic"), clock);
+    chart.height = 300;
+    chart.heat = heat::patches(report.intervals, clock);
+    let (response, service) = (p99(|t| &t.all.response), p99(|t| &t.all.service));
+    chart.line("response p99", "response", Style::Solid, &response, "ms");
+    chart.line("service p99", "service", Style::Dashed, &service, "ms");
     chart.note = of_merged(report, &[(None, merged)]);
     chart
 }
@@ -129,12 +117,7 @@ fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) ->
     for (place, name) in names.iter().enumerate() {
         let merged = merged(report.intervals, clock, Some(name));
         let points = line(&merged.ticks, |t| {
-            let slow = if t.all.response.is_empty() {
-                &t.all.service
-            } else {
-                &t.all.response
-            };
-            slow.percentile_ns(0.99).map(as_ms)
+            slow(&t.all).percentile_ns(0.99).map(as_ms)
         });
         let styles = [Style::Solid, Style::Dashed, Style::Dotted];
         chart.line(

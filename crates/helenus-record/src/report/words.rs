@@ -75,6 +75,9 @@ pub(super) fn rate(per_s: f64) -> String {
 
 /// Three significant digits, and never fewer than all before the point.
 pub(super) fn digits(value: f64) -> String {
+    if value >= 999.5 && value < 1e15 {
+        return helenus_model::units::whole(value);
+    }
     let decimals = match value.abs() {
         v if v == 0.0 || v >= 99.95 => 0,
         v if v >= 9.995 => 1,
@@ -137,7 +140,7 @@ pub(super) fn slow(phase: &PhaseResult) -> Option<(&'static str, &Distribution)>
 }
 
 /// Whether the schedule's rate was reached, to one part in a hundred.
-fn held(phase: &PhaseResult) -> bool {
+pub(super) fn held(phase: &PhaseResult) -> bool {
     phase
         .rate_per_s
         .is_some_and(|rate| phase.achieved_per_s >= rate * 0.99)
@@ -186,30 +189,36 @@ pub fn headline(result: Option<&RunResult>) -> String {
         [only] => format!("{}, {}", reached(only), p99(only)),
         phases => {
             let first = reached(&phases[0]);
-            let times: Vec<String> = phases.iter().map(|p| short(p, &first)).collect();
             let same = phases.iter().all(|p| reached(p) == first);
-            if same {
-                format!(
-                    "{first} in all {} phases; p99 {}",
-                    phases.len(),
-                    times.join(", ")
-                )
-            } else {
-                times.join("; ")
+            let times: Vec<String> = phases.iter().map(|p| short(p, same)).collect();
+            let all = match phases.len() {
+                2 => format!("{first} in both phases"),
+                n => format!("{first} in all {n} phases"),
+            };
+            match same {
+                true if phases.iter().all(|p| slow_p99(p).is_none()) => {
+                    format!("{all}; too few samples for a p99")
+                }
+                true => format!("{all}; p99 {}", times.join(", ")),
+                false => times.join("; "),
             }
         }
     }
 }
 
 /// One phase of several: short where all reached the same.
-fn short(phase: &PhaseResult, first: &str) -> String {
-    let time = slow(phase).and_then(|(_, d)| d.p99_us);
-    let time = time.map_or_else(|| "–".to_owned(), |us| format!("{} ms", ms(us)));
-    if reached(phase) == first {
-        format!("{} {time}", phase.name)
-    } else {
-        format!("{}: {}, p99 {time}", phase.name, reached(phase))
+fn short(phase: &PhaseResult, is_alike: bool) -> String {
+    let name = &phase.name;
+    match (slow_p99(phase), reached(phase)) {
+        (Some(us), _) if is_alike => format!("{name} {} ms", ms(us)),
+        (Some(us), reached) => format!("{name}: {reached}, p99 {} ms", ms(us)),
+        (None, _) if is_alike => format!("{name} not known"),
+        (None, reached) => format!("{name}: {reached}, {}", p99(phase)),
     }
+}
+
+fn slow_p99(phase: &PhaseResult) -> Option<f64> {
+    slow(phase)?.1.p99_us
 }
 
 /// A measure's name.

@@ -61,6 +61,31 @@ def opened(context, page_file, said):
     return page
 
 
+def unfolded(page):
+    """Opens every part that is there on demand."""
+    page.evaluate("() => document.querySelectorAll('details.part').forEach(part => { part.open = true; })")
+    page.wait_for_timeout(150)
+
+
+def folds(page, wrong):
+    """What limits the answer is open, the rest on demand: a link opens its part, a button all of them."""
+    parts = page.locator("details.part")
+    opened = "all => all.filter(part => part.open).length"
+    if not parts.count():
+        return
+    for link in page.locator("nav a").all():
+        own = page.locator(f"details:has({link.get_attribute('href')})")
+        link.click()
+        if own.count() and not own.evaluate("part => part.open"):
+            wrong.append(f"the link {link.inner_text()!r} does not open its part")
+    if parts.evaluate_all(opened) != parts.count():
+        wrong.append(f"{parts.evaluate_all(opened)} of {parts.count()} parts are open behind their links")
+    page.click("#unfold")
+    if parts.evaluate_all(opened) != 0:
+        wrong.append("the button does not close all parts")
+    page.click("#unfold")
+
+
 def scrolled(page):
     """Scrolls through the whole page, as a reader does, and back: what only then appears or complains is noted."""
     page.evaluate("""async () => {
@@ -76,10 +101,10 @@ def scrolled(page):
 
 
 # Of each chart: whether it has lines, marks or cells of some size, each with a colour of its own.
-EMPTY = """() => [...document.querySelectorAll('figure.chart')].filter(figure => {
-  const svg = figure.querySelector('svg.area'), drawn = [...figure.querySelectorAll('.line[data-name], g.mark, .cell')];
+EMPTY = """() => [...document.querySelectorAll('figure.chart')].filter(figure => figure.checkVisibility()).filter(figure => {
+  const svg = figure.querySelector('svg.area'), drawn = [...figure.querySelectorAll('.line[data-name], g.mark, .cell, .heat')];
   const seen = drawn.filter(one => { const box = one.getBoundingClientRect(); return box.width + box.height > 2; });
-  const coloured = seen.every(one => one.matches('.cell') ||
+  const coloured = seen.every(one => one.matches('.cell, .heat') ||
     getComputedStyle(one.closest('.series')).getPropertyValue('--c').trim().startsWith('#'));
   return !seen.length || !coloured || svg.getBoundingClientRect().width < 150;
 }).map(figure => figure.id)"""
@@ -111,6 +136,14 @@ def look(page, wrong, where):
         && e.getBoundingClientRect().right > window.innerWidth + 1).slice(0, 5).map(e => e.tagName + '.' + e.className) })""")
     if too_wide["page"] > too_wide["window"]:
         wrong.append(f"{where}: wider than the window: {too_wide}")
+    if too_wide["window"] >= 1400:
+        cut = page.evaluate("""() => [...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1)
+          .map(box => box.closest('section').id)""")
+        if cut:
+            wrong.append(f"{where}: tables that are cut off: {cut}")
+    silent = page.evaluate("() => [...document.querySelectorAll('svg.area')].filter(svg => !svg.ariaLabel.includes(': ')).length")
+    if silent:
+        wrong.append(f"{where}: {silent} charts say nothing to those who do not see them")
 
 
 def ranges(page, selector):
@@ -140,7 +173,7 @@ def zoom(page, wrong):
     """A drag zooms the chart, and with it every chart over time; a double click takes all of them back."""
     if not page.locator("figure.time").count():
         return
-    first, over_time = "chart-throughput", "figure.chart.time"
+    first, over_time = "chart-latency", "figure.chart.time"
     before, others = ranges(page, f"#{first}"), ranges(page, over_time)
     drag(page, first)
     after = ranges(page, f"#{first}")[0]
@@ -180,7 +213,7 @@ def differing(blank, one, other):
 def switches(page, wrong):
     """Each switch takes its bands away from a chart and brings them back; each name of a legend does so with its line."""
     if page.locator("[data-band]").count():
-        figure = page.locator("#chart-throughput .plot")
+        figure = page.locator("#chart-latency .plot")
         figure.scroll_into_view_if_needed()
         blank = page.context.browser.new_page()
         for box in page.locator("[data-band]").all():
@@ -189,8 +222,8 @@ def switches(page, wrong):
                 box.evaluate("box => box.click()")
                 pictures.append(figure.screenshot())
             gone, left = differing(blank, *pictures[:2]), differing(blank, pictures[0], pictures[2])
-            # A band is as high as the chart.
-            if gone < 200 or left > 20:
+            # The shortest event is a pixel wide, and as high as its lane.
+            if gone < 4 or left > 20:
                 wrong.append(f"the switch {box.get_attribute('data-band')}: {gone} pixels change, {left} do not come back")
         blank.close()
     for button in page.locator("button[data-shows]").all():
@@ -283,11 +316,15 @@ def check(files, shots):
         browser = launch(playwright)
         for file in files:
             # A telephone and a window in light, a wide screen in dark: a theme changes no width.
-            for theme, widths in (("light", (400, 900)), ("dark", (1600,))):
+            for theme, widths in (("light", (400, 900)), ("dark", (1400,))):
                 for width in widths:
                     where, said = f"{file.stem} {theme} {width}", []
                     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
                     page = opened(context, file, said)
+                    look(page, wrong, where)
+                    if width == 900 and theme == "light":
+                        folds(page, wrong)
+                    unfolded(page)
                     scrolled(page)
                     look(page, wrong, where)
                     if width == 900 and theme == "light":
@@ -318,10 +355,11 @@ def check(files, shots):
 
 
 def printed(browser, file, shots):
-    """Printed unread, from a dark theme: every chart is on the paper, which is light."""
+    """Printed with every part open, from a dark theme: every chart is on the paper, which is light."""
     said = []
     context = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme="dark")
     page = opened(context, file, said)
+    unfolded(page)
     pdf = page.pdf(format="A4", print_background=True)
     page.emulate_media(media="print")
     paper = page.evaluate("() => getComputedStyle(document.documentElement).getPropertyValue('--card').trim()")
@@ -341,6 +379,7 @@ def without_script(browser, file, shots):
     said, wrong = [], []
     context = browser.new_context(viewport={"width": 900, "height": 1000}, java_script_enabled=False)
     page = opened(context, file, said)
+    unfolded(page)
     empty = page.evaluate(EMPTY)
     if empty or page.locator(".tip").count():
         wrong.append(f"charts without a drawing: {empty}")

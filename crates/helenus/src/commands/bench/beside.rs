@@ -46,40 +46,16 @@ fn profiles(phases: &[PhaseResult]) -> String {
     .collect()
 }
 
-/// The tails of a phase that something is known of, the farthest out first.
-fn tails(tail: &Tail) -> impl Iterator<Item = (&'static str, &TailAbove)> {
-    let all = [("p99.9", &tail.p999), ("p99", &tail.p99)];
-    all.into_iter()
-        .filter_map(|(name, above)| Some((name, above.as_ref()?)))
-}
-
 /// The farthest tail of each phase for which a cause is named.
 fn lines(phases: &[PhaseResult]) -> String {
     let mut text = String::new();
     for phase in phases {
-        let tail = phase.around.tail.iter();
-        let mut named = tail
-            .flat_map(tails)
-            .filter_map(|(name, above)| Some((name, above.named().next()?)));
-        if let Some((name, cause)) = named.next() {
-            let _infallible = writeln!(text, "{} {name}: {}", phase.name, sentence(cause));
+        let tail = phase.around.tail.as_ref();
+        if let Some((name, cause)) = tail.and_then(Tail::farthest_named) {
+            let _infallible = writeln!(text, "{} {name}: {}", phase.name, cause.sentence());
         }
     }
     text
-}
-
-fn sentence(one: &Overlap) -> String {
-    let at = one.at.as_ref().map(|node| format!(" ({node})"));
-    let chance = one
-        .by_chance
-        .map(|share| format!(" ({} by chance)", percent(share)));
-    format!(
-        "{}{}, {} of its operations' time{}",
-        one.cause.words(),
-        at.unwrap_or_default(),
-        percent(one.share),
-        chance.unwrap_or_default()
-    )
 }
 
 /// A row for each cause of each tail.
@@ -100,7 +76,7 @@ fn causes(phases: &[PhaseResult]) -> String {
     let mut table = Table::new(&heads);
     let mut any = false;
     for phase in phases {
-        for (name, above) in phase.around.tail.iter().flat_map(tails) {
+        for (name, above) in phase.around.tail.iter().flat_map(Tail::known) {
             any = true;
             let mut lead = vec![
                 phase.name.clone(),
