@@ -78,15 +78,22 @@ fn leading(c: &Comparison) -> Vec<(usize, &Row)> {
 
 /// What stands against the answer, what it could have missed, and what was left out.
 fn limits(c: &Comparison) -> String {
-    let missed = leading(c).into_iter().filter_map(|(_, row)| {
-        let e = row.estimate.filter(Estimate::is_enough)?;
-        Some(format!(
-            "{}: {} pairs detect a difference of {} with 80 % power.",
-            row.name(),
-            e.pairs,
-            words::percent(e.detectable - 1.0)
-        ))
+    let detectable = main_rows(c).into_iter().filter_map(|row| {
+        let estimate = row.estimate.filter(Estimate::is_enough)?;
+        Some((estimate.detectable - 1.0, row.name()))
     });
+    let mut detectable: Vec<(f64, String)> = detectable.collect();
+    detectable.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let said = |(share, name): &(f64, String)| format!("{} ({name})", words::percent(*share));
+    let missed = match detectable.as_slice() {
+        [] => None,
+        [one] => Some(said(one)),
+        [least, .., most] => Some(format!("{} to {}", said(least), said(most))),
+    };
+    let pairs = c.pairs.len();
+    let missed = missed
+        .into_iter()
+        .map(|of| format!("{pairs} pairs detect differences of {of} with 80 % power"));
     let left = c.left_out.iter();
     let left = left.map(|l| format!("{} was left out: {}", l.run, l.why));
     let notes = missed.chain(left);
@@ -106,7 +113,7 @@ fn cautions(c: &Comparison) -> String {
                 "<li class=\"caution\"><span class=\"tag\">caution</span> <strong>{}</strong><br>\
                  <span class=\"cure\">What helps: {}</span></li>",
                 html(&one.text),
-                html(&one.cure)
+                words::prose(&one.cure)
             )
         })
         .collect();

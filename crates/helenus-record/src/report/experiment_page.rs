@@ -34,7 +34,10 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         .collect();
     let on = report.measured_on.iter();
     let on = on.map(|on| format!("<li>{}</li>", html(on)));
-    let more = format!("{more}{}", on.collect::<String>());
+    let on = match report.measured_on.is_empty() {
+        true => String::new(),
+        false => format!("<ul class=\"more\">{}</ul>\n", on.collect::<String>()),
+    };
     let more = match more.is_empty() {
         true => more,
         false => format!("<ul class=\"more\">{more}</ul>\n"),
@@ -54,7 +57,8 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     };
     let sections = [
         Section::open("limits", "What else was found, and what limits it", more),
-        Section::open("charts", "By settings", drawn.collect()),
+        Section::open("charts", "By settings", drawn.next().unwrap_or_default()),
+        Section::folded("levels", "By level", drawn.collect()),
         Section::folded("tips", "Claimed gains", of("Tips")),
         Section::folded("effects", "Effects", of("Effects")),
         Section::folded("interactions", "Interactions", of("Interactions")),
@@ -67,6 +71,7 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         Section::folded("settings", "Settings", of("Settings")),
         Section::folded("runs", "All runs", sortable(&of("Runs"))),
         Section::folded("failures", "What did not run", of("What did not run")),
+        Section::folded("machine", "Measured on", on),
         Section::open("repeat", "How to repeat it", repeat(report)),
     ];
     render(&head, &lead, &sections)

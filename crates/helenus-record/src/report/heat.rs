@@ -131,3 +131,67 @@ pub(super) fn scale() -> String {
         (SHARES.len() + 1) * 12
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::sample::{OperationInterval, Stretch};
+
+    const S: u64 = 1_000_000_000;
+
+    /// A second of a thousand operations that took so many milliseconds, and of one that took so many.
+    fn interval(second: u64, [all_ms, one_ms]: [u64; 2]) -> Interval {
+        let mut one = OperationInterval::default();
+        (0..1000).for_each(|_| one.service.record(all_ms * 1_000_000));
+        one.service.record(one_ms * 1_000_000);
+        Interval {
+            phase: 0,
+            stretch: Stretch::Measured,
+            start_ns: second * S,
+            end_ns: (second + 1) * S,
+            thread_cpu_ns: 0,
+            operations: BTreeMap::from([("read".to_owned(), one)]),
+            tenths: vec![],
+            slowest: vec![],
+            coordinators: BTreeMap::new(),
+        }
+    }
+
+    fn patches_of(seconds: u64) -> Vec<Patch> {
+        let each = (0..seconds).map(|s| interval(s, [2, if s == 7 { 900 } else { 2 }]));
+        let intervals: Vec<Interval> = each.collect();
+        let clock = Clock::of(&intervals).expect("a clock");
+        patches(&intervals, clock)
+    }
+
+    #[test]
+    fn neighbours_are_one_patch_and_a_single_slow_operation_is_another() {
+        for (seconds, column) in [(20, [7.0, 8.0]), (480, [6.0, 9.0])] {
+            let all = patches_of(seconds);
+            let [main, slow] = all.as_slice() else {
+                panic!("{all:?}");
+            };
+            assert_eq!((main.x[0], main.level), (0.0, 0));
+            assert!(
+                (main.x[1] - seconds as f64).abs() < 1e-6 && main.y[0] < 2.0 && main.y[1] > 2.0
+            );
+            assert!(slow.y[0] < 900.0 && slow.y[1] > 900.0, "{slow:?}");
+            // One of 1,001, or of 3,003.
+            assert_eq!((slow.x, slow.level), (column, 6));
+        }
+    }
+
+    #[test]
+    fn a_patch_is_a_rectangle_of_its_strength() {
+        let patch = Patch {
+            x: [1.0, 3.0],
+            y: [1.0, 2.0],
+            level: 4,
+        };
+        let place = |(x, y): (f64, Option<f64>)| Some((x as i64 * 10, 100 - y? as i64 * 10));
+        assert_eq!(
+            drawn(&[patch], place),
+            "<path class=\"heat heat4\" d=\"M10 80h20v10h-20z\"/>"
+        );
+    }
+}

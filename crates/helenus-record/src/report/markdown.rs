@@ -1,6 +1,7 @@
 //! Summaries in Markdown, for a pull request: the answer, what stands against it, one table, how to repeat.
 //! Refuses HTML, and any text that Markdown would take for its own.
 
+use crate::report::rates;
 use crate::report::words::{self, code, markdown as text, ms_or_dash};
 use crate::report::{ComparisonReport, MARK};
 use crate::run::StoredRun;
@@ -14,7 +15,7 @@ pub(super) fn run(run: &StoredRun) -> String {
     let (verdict, _) = words::verdict(result.map(|r| r.verdict));
     let mut out = format!(
         "<!-- {MARK} -->\n### {}: {verdict}\n\n",
-        text(&words::headline(result))
+        text(&rates::headline(run))
     );
     let summary = &run.summary;
     let facts = [

@@ -1,12 +1,13 @@
 "use strict";
 // The page's own script. The charts are there without it: it tells values under the pointer, zooms all charts over time
-// together, hides what the reader switches off, and sorts tables.
-(function () {
+// together, hides what the reader switches off, and sorts tables. All of that begins when the page has been painted.
+try {
+  var theme = localStorage.getItem("helenus-theme");
+  if (theme === "light" || theme === "dark") { document.documentElement.setAttribute("data-theme", theme); }
+} catch (forgets) { }
+requestAnimationFrame(function () { setTimeout(start, 0); });
+function start() {
   var root = document.documentElement;
-  try {
-    var theme = localStorage.getItem("helenus-theme");
-    if (theme === "light" || theme === "dark") { root.setAttribute("data-theme", theme); }
-  } catch (forgets) { }
   var prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   // The stretch of time that all charts show, as shares of the whole.
   var range = [0, 1];
@@ -341,4 +342,4 @@
   window.addEventListener("beforeprint", function () { showAll(560); });
   window.addEventListener("afterprint", fit);
   fit();
-})();
+}

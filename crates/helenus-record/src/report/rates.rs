@@ -4,6 +4,7 @@
 use crate::report::axis::Axis;
 use crate::report::chart::{Chart, Mark, Rule, Series, Symbol};
 use crate::report::words::{self, html};
+use crate::run::StoredRun;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::search::{Life, Point, Report};
@@ -18,6 +19,13 @@ pub(super) fn found(plan: Option<&RunPlan>, result: Option<&RunResult>) -> Optio
         result,
     };
     Some(Report::of(&[life], "", ""))
+}
+
+/// The answer of a run in one sentence, whether it searched or not.
+pub(super) fn headline(run: &StoredRun) -> String {
+    let result = run.result.as_ref();
+    let found = found(run.plan().ok().as_ref(), result);
+    found.map_or_else(|| words::headline(result), |found| found.answer())
 }
 
 /// The chart, and where its knee is.

@@ -24,10 +24,7 @@ pub(super) fn page(report: &RunReport<'_>) -> String {
     let head = Head {
         title: format!("{}: {} on Cassandra", summary.id, summary.workload),
         kicker: format!("Helenus · run {}", summary.id),
-        headline: match &found {
-            Some(found) => found.answer(),
-            None => words::headline(result),
-        },
+        headline: rates::headline(report.run),
         badge: (badge.to_owned(), style),
         facts: facts(report),
     };
@@ -156,8 +153,14 @@ fn sections(report: &RunReport<'_>, time: Option<&Time>, searched: bool) -> Vec<
             is_folded: held || searched,
             ..Section::open("time", "Throughput", load)
         },
-        Section::open("percentiles", "By percentile", curves),
-        Section::open("operations", "By operation", of(tables::operations)),
+        Section {
+            is_folded: searched,
+            ..Section::open("percentiles", "By percentile", curves)
+        },
+        Section {
+            is_folded: searched,
+            ..Section::open("operations", "By operation", of(tables::operations))
+        },
         Section::folded("tail", "Whose tail it is", of(tail::section)),
         Section::folded("events", "Events", events.unwrap_or_default()),
         Section::folded("nodes", "The nodes", around + &over(around::nodes)),

@@ -25,33 +25,43 @@ fn one_doubt(one: &Shared<'_>) -> String {
         Severity::Disqualifying => "invalid",
         Severity::Caution => "caution",
     };
-    let measured = match one.measured() {
-        figures if figures.is_empty() => figures,
-        figures => format!(": {figures}"),
+    let (measured, phases) = (one.measured(), one.phases());
+    // Figures that differ name their phases.
+    let first = phases.split(", ").next().unwrap_or_default();
+    let place = match measured.contains(&format!(" in {first}")) {
+        true => String::new(),
+        false => format!(" <span class=\"where\">in {}</span>", html(&phases)),
+    };
+    let measured = match measured.is_empty() {
+        true => measured,
+        false => format!(": {}", html(&measured)),
     };
     format!(
-        "<li class=\"{style}\"><span class=\"tag\">{}</span> <strong>{}</strong>{} <span class=\"where\">in {}</span>\
+        "<li class=\"{style}\"><span class=\"tag\">{}</span> <strong>{}</strong>{measured}{place}\
          <br><span class=\"cure\">What helps: {}</span></li>\n",
         words::severity(doubt.severity),
         html(&one.text()),
-        html(&measured),
-        html(&one.phases()),
-        html(&doubt.cure),
+        words::prose(&doubt.cure),
     )
 }
 
-/// Whether each phase was steady, in a line where all are alike.
+/// Whether each phase was steady: phases of which the same is said share a line.
 pub(super) fn steadiness(result: &RunResult) -> Vec<String> {
-    let each = result.phases.iter();
-    let each: Vec<(&str, String)> = each.map(|p| (p.name.as_str(), steady(p))).collect();
-    let alike = each.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let named = each.iter().filter(|(_, said)| !said.is_empty());
-    let named = named.map(|(name, said)| match alike {
-        true => said.clone(),
-        false => format!("{name}: {said}"),
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for phase in &result.phases {
+        let said = steady(phase);
+        match lines.iter_mut().find(|(line, _)| *line == said) {
+            Some((_, phases)) => phases.push(&phase.name),
+            None => lines.push((said, vec![&phase.name])),
+        }
+    }
+    let alone = lines.len() == 1;
+    lines.retain(|(said, _)| !said.is_empty());
+    let lines = lines.into_iter().map(|(said, phases)| match alone {
+        true => said,
+        false => format!("{}: {said}", phases.join(", ")),
     });
-    let most = if alike { 1 } else { each.len() };
-    named.take(most).collect()
+    lines.collect()
 }
 
 fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
@@ -62,37 +72,32 @@ fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
         .unwrap_or_default()
 }
 
+/// What no doubt of the phase says already.
 fn steady(phase: &PhaseResult) -> String {
     let Some(steady) = &phase.steadiness else {
         return String::new();
     };
-    let cut = if steady.cut_s > 0.0 {
-        format!(
-            " {} s more of warm-up were cut off.",
-            words::digits(steady.cut_s)
-        )
-    } else {
-        String::new()
-    };
-    match steady.state {
-        SteadyState::Steady => match phase.against_steady() {
-            None => format!("Steady to its end.{cut}"),
-            Some(doubt) => format!("One level of service times, but {}.{cut}", doubt.line()),
-        },
-        SteadyState::NotTold => format!("Too short to judge whether it was steady.{cut}"),
+    let said = match steady.state {
+        SteadyState::Steady if phase.against_steady().is_some() => String::new(),
+        SteadyState::Steady => "steady to its end".to_owned(),
+        SteadyState::NotTold => "too short to judge whether it was steady".to_owned(),
         SteadyState::NotSteady => {
-            let change = steady
-                .change
-                .map(|c| format!(": the level became {}", words::change(c)));
+            let change = steady.change.map(words::change);
             let at = steady.change_measured_at_s();
             let at = at.map(|s| format!(" {} s into the measurement window", words::digits(s)));
-            format!(
-                "Not steady{}{}.{cut}",
-                change.unwrap_or_default(),
-                at.unwrap_or_default()
-            )
+            change.map_or_else(String::new, |change| {
+                format!("the level became {change}{}", at.unwrap_or_default())
+            })
         }
-    }
+    };
+    let cut = (steady.cut_s > 0.0).then(|| {
+        format!(
+            "{} s more of warm-up were cut off",
+            words::digits(steady.cut_s)
+        )
+    });
+    let parts = [Some(said).filter(|said| !said.is_empty()), cut];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The switches of the bands that there are.

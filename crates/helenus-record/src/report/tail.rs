@@ -5,14 +5,29 @@ use crate::report::page::table;
 use crate::report::words;
 use helenus_model::result::{PhaseResult, RunResult};
 use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
+use std::collections::BTreeMap;
 
-/// What is named as a cause of each phase's tail, in the words of the terminal.
+/// Most phases whose tails are named one by one.
+const APART: usize = 4;
+
+/// What is named as a cause of each phase's tail, in the words of the terminal; of many phases how often each is named.
 pub(super) fn named(result: &RunResult) -> Vec<String> {
-    let named = |phase: &PhaseResult| {
-        let (name, cause) = phase.around.tail.as_ref()?.farthest_named()?;
-        Some(format!("{} {name}: {}", phase.name, cause.sentence()))
-    };
-    result.phases.iter().filter_map(named).collect()
+    let phases = result.phases.iter();
+    let named = phases.filter_map(|phase| {
+        let (percentile, cause) = phase.around.tail.as_ref()?.farthest_named()?;
+        Some((&phase.name, percentile, cause))
+    });
+    if result.phases.len() <= APART {
+        return named
+            .map(|(phase, name, cause)| format!("{phase} {name}: {}", cause.sentence()))
+            .collect();
+    }
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    named.for_each(|(_, _, one)| *times.entry(one.cause.words()).or_default() += 1);
+    let all = result.phases.len();
+    let each = times.into_iter();
+    each.map(|(cause, times)| format!("the tails of {times} of {all} phases: {cause}"))
+        .collect()
 }
 
 /// The section; empty where no slowest operations were kept.

@@ -25,6 +25,16 @@ pub(super) fn html(text: &str) -> String {
     out
 }
 
+/// A text as HTML, with what stands between backticks as code.
+pub(super) fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(place, part)| match place % 2 {
+        0 => html(part),
+        _ => format!("<code>{}</code>", html(part)),
+    });
+    parts.collect()
+}
+
 /// A text as Markdown shows it within a line or a cell of a table.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
