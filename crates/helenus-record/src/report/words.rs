@@ -85,7 +85,7 @@ pub(super) fn rate(per_s: f64) -> String {
 
 /// Three significant digits, and never fewer than all before the point.
 pub(super) fn digits(value: f64) -> String {
-    if value >= 999.5 && value < 1e15 {
+    if (999.5..1e15).contains(&value) {
         return helenus_model::units::whole(value);
     }
     let decimals = match value.abs() {
