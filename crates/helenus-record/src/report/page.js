@@ -275,7 +275,19 @@ function start() {
 
   // A link opens what it leads to; one button opens all, and closes them again.
   var folded = all("details.part"), unfold = document.getElementById("unfold");
-  folded.forEach(function (part) { part.addEventListener("toggle", fit); });
+  // A page that is read again, such as that of a run under way, has the same parts open.
+  var kept = "helenus-open " + location.pathname;
+  function opened() { return folded.map(function (part) { return part.open ? part.lastElementChild.id : ""; }); }
+  try {
+    var before = (sessionStorage.getItem(kept) || "").split(" ");
+    folded.forEach(function (part) { part.open = before.indexOf(part.lastElementChild.id) >= 0; });
+  } catch (forgets) { }
+  folded.forEach(function (part) {
+    part.addEventListener("toggle", function () {
+      fit();
+      try { sessionStorage.setItem(kept, opened().join(" ")); } catch (forgets) { }
+    });
+  });
   all("nav a[href^=\"#\"]").forEach(function (link) {
     link.addEventListener("click", function () {
       var part = document.querySelector(link.getAttribute("href")).closest("details");

@@ -83,6 +83,10 @@ def folds(page, wrong):
             wrong.append(f"the link {link.inner_text()!r} does not open its part")
     if parts.evaluate_all(opened) != parts.count():
         wrong.append(f"{parts.evaluate_all(opened)} of {parts.count()} parts are open behind their links")
+    page.reload()
+    page.wait_for_timeout(150)
+    if parts.evaluate_all(opened) != parts.count():
+        wrong.append(f"{parts.evaluate_all(opened)} of {parts.count()} parts are open when the page is read again")
     unfold = page.locator("#unfold")
     for expected in (0, parts.count()):
         unfold.evaluate("button => button.click()")

@@ -4,7 +4,7 @@
 
 use crate::ui::Table;
 use helenus_model::result::PhaseResult;
-use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
+use helenus_model::tail::{Overlap, Slow, Tail};
 use helenus_model::units::{Bytes, percent, thousands};
 use std::fmt::Write as _;
 
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use helenus_model::result::{Around, CoordinatorResult, NodeAround, OperationResult};
     use helenus_model::sample::Standing;
-    use helenus_model::tail::Cause;
+    use helenus_model::tail::{Cause, TailAbove};
     use std::collections::BTreeMap;
 
     fn phase(around: Around) -> PhaseResult {
