@@ -31,7 +31,8 @@ class Cluster:
     def load(cls, path, name):
         """A cluster that was made before."""
         names = [line.strip(" *") for line in common.run(path, "list").stdout.splitlines()]
-        if name not in names:
+        # One without nodes is no more than its name.
+        if name not in names or common.state(path, name) is None:
             raise common.LoadError(f"there is no cluster {name} in {path}")
         cluster = cls(path, name, create_directory=False)
         cluster._read()

@@ -238,7 +238,8 @@ impl At<'_> {
         let name = &create.name;
         helenus_model::topology::check_cluster_name(name)
             .map_err(|e| CommandError::of(code::USAGE, &e))?;
-        if self.kept.names(&self.context.clusters)?.contains(name) {
+        // One without nodes is no more than its name.
+        if self.context.clusters.folder(name).exists() {
             let text = format!("there is a cluster {name} already");
             return Err(
                 CommandError::new(code::USAGE, text).hint(format!("ccm remove {name} removes it"))

@@ -69,12 +69,6 @@ fn what_has_no_meaning_here_names_what_takes_its_place() {
     For more information, try '--help'.
     ");
     lab.done(&["ccm", "create", "test"]);
-    shot!(ccm(&lab, "create test"), @"
-    exit code: 2
-    --- standard error
-    error: there is a cluster test already
-    hint: ccm remove test removes it
-    ");
     shot!(ccm(&lab, "updateconf read_request_timeout=7s"), @r#"
     exit code: 2
     --- standard error

@@ -26,9 +26,14 @@ fn a_life_by_lines_of_ccm() {
     done(&lab, &format!("populate -n 2 -i {PREFIX}"));
     let yaml = |node: &str| {
         let file = lab.cluster("test").join(node).join("conf/cassandra.yaml");
-        std::fs::read_to_string(file).expect("a cassandra.yaml")
+        fs_err::read_to_string(file).expect("a cassandra.yaml")
     };
     assert!(done(&lab, "status").contains("node2: DOWN (Not initialized)"));
+    let again = ccm(&lab, "create test -n 1");
+    assert!(
+        again.err.contains("there is a cluster test already"),
+        "{again}"
+    );
     done(&lab, "start --wait-for-binary-proto");
     assert_eq!(done(&lab, "liveset"), "127.61.7.1,127.61.7.2\n");
     assert!(yaml("node1").contains("7s"), "{}", yaml("node1"));
