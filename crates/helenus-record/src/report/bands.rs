@@ -3,7 +3,7 @@
 
 use crate::report::RunReport;
 use crate::report::chart::Moment;
-use crate::report::path::WIDTH;
+use crate::report::path::{LANE, WIDTH};
 use crate::report::series::Clock;
 use helenus_model::fault::script::Scripted;
 use helenus_model::sample::{Interval, Stretch};
@@ -22,9 +22,6 @@ pub(super) struct Band {
     /// On the axis.
     pub(super) to: f64,
 }
-
-/// Pixels of a lane above the charts, with the gap to the next.
-pub(super) const LANE: u32 = 6;
 
 /// All bands as drawings that every chart over time takes its own from: they are on the page once. What happens all the
 /// time on a busy node has lanes above the charts; the rest lies behind them, as high as they are.

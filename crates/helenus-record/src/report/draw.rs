@@ -4,10 +4,9 @@
 //! Words and marks lie at shares of the width, so that nothing but lines is stretched, and a line's width is not.
 
 use crate::report::axis::{Axis, Fitted, Tick, told, whole};
-use crate::report::bands::LANE;
 use crate::report::chart::{Cell, Chart, Hover, Mark, Moment, Rule, Series, Style, Symbol};
 use crate::report::heat;
-use crate::report::path::{self, PIXEL, Place, WIDTH, Way};
+use crate::report::path::{self, LANE, PIXEL, Place, WIDTH, Way};
 use crate::report::series::{Point, stacked, thin};
 use crate::report::words::html;
 

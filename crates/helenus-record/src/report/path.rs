@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 /// Units of a plot's width: a path lies in as many, however wide it is drawn.
 pub(super) const WIDTH: f64 = 10_000.0;
 
+/// Pixels of a lane above the charts, with the gap to the next.
+pub(super) const LANE: u32 = 6;
+
 /// Units of a pixel of a plot's height.
 pub(super) const PIXEL: f64 = 100.0;
 
