@@ -133,6 +133,19 @@ impl Histogram {
             .sum()
     }
 
+    /// How many samples are at most as large as each of these durations, which ascend, to the histogram's resolution.
+    pub fn counts_up_to<const N: usize>(&self, bounds_ns: [u64; N]) -> [u64; N] {
+        let bounds = bounds_ns.map(|ns| self.0.highest_equivalent(ns.min(LONGEST_NS)));
+        let mut counts = [0; N];
+        for step in self.0.iter_recorded() {
+            let first = bounds.partition_point(|bound| *bound < step.value_iterated_to());
+            for count in &mut counts[first..] {
+                *count += step.count_since_last_iteration();
+            }
+        }
+        counts
+    }
+
     /// The buckets that hold samples, from the shortest duration on. Equal `top_ns` of two histograms is the same bucket.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
         self.0.iter_recorded().map(|step| Bucket {
@@ -241,6 +254,9 @@ mod tests {
         let h = of(&[10, 1_000_000, 2_000_000_000, u64::MAX]);
         assert_eq!(h.count_above(999_999_999), 2);
         assert_eq!(h.count_above(0), 4);
+        let bounds = [0, 999_999_999, LONGEST_NS];
+        let above = bounds.map(|ns| 4 - h.count_above(ns));
+        assert_eq!(h.counts_up_to(bounds), above);
         assert!(h.max_ns().is_some_and(|max| max >= LONGEST_NS));
         assert!(Histogram::from_text("!").is_err());
         assert!(Histogram::from_text("AAAA").is_err());

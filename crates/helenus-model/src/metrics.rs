@@ -474,8 +474,7 @@ fn histogram(page: &mut Page, name: &str, labels: &[(&str, &str)], times: &Histo
         return;
     }
     let bucket = format!("{name}_bucket");
-    for bound in BOUNDS_NS {
-        let below = count - times.count_above(bound);
+    for (bound, below) in BOUNDS_NS.into_iter().zip(times.counts_up_to(BOUNDS_NS)) {
         let bound = seconds_of_ns(bound).to_string();
         let labels: Vec<(&str, &str)> = labels
             .iter()
