@@ -20,7 +20,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 /// Commands of ccm that have no meaning here, and what takes their place.
-const REFUSED: [(&str, &str); 16] = [
+const REFUSED: [(&str, &str); 14] = [
     ("bulkload", "helenus load FILE --into KEYSPACE.TABLE"),
     (
         "byteman",
@@ -36,13 +36,11 @@ const REFUSED: [(&str, &str); 16] = [
         "helenus unload KEYSPACE.TABLE writes the rows",
     ),
     ("jconsole", "helenus jmx NAME/NODE prints how to connect"),
-    ("json", "helenus unload KEYSPACE.TABLE --as json"),
-    ("invalidatecache", "helenus releases"),
+    ("json", "helenus unload KEYSPACE.TABLE -o rows.jsonl"),
     ("setdir", "helenus up NAME --cassandra-home DIR"),
     ("setworkload", "DataStax Enterprise is not run"),
     ("showlastlog", "helenus logs NAME/NODE"),
     ("showlogs", "helenus logs NAME/NODE --follow"),
-    ("sstablesplit", "helenus nodetool NAME/NODE"),
     ("updatedseconf", "DataStax Enterprise is not run"),
     ("updatelog4j", "ccm NODE setlog LEVEL -c CLASS"),
     ("versionfrombuild", "ccm NODE version"),
