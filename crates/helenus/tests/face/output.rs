@@ -46,7 +46,6 @@ const PRINTS: &[&str] = &[
     "ledger show r1",
     "cqlsh c -e SELECT*FROM/**/system.local",
     "cqlsh c --dry-run -e SELECT",
-    "ccm --dry-run create x -n 1",
     "env c",
     "releases",
     "presets",
@@ -71,6 +70,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("check-data", "the stand-in has no table to read back"),
     ("guard", "the stand-in's address changes"),
     ("exec", "becomes a program"),
+    ("ccm", "flags behind its line are the line's"),
     ("ui", "serves until it is stopped"),
     (
         "nodetool",

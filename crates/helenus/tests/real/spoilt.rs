@@ -222,6 +222,24 @@ pub(crate) fn full_disks(home: &Home, folder: &Path, big: &str) {
     drop(held);
 }
 
+/// Waits until a load has written rows into a table, as its journal says.
+fn wait_for_rows(journals: &Path, table: &str) {
+    for _ in 0..3_000 {
+        let files = fs_err::read_dir(journals).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| fs_err::read(file.path()).ok());
+        let mut journals =
+            texts.filter_map(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+        let writes = |journal: serde_json::Value| {
+            journal["table"] == table && journal["place"]["offset"].as_u64() > Some(0)
+        };
+        if journals.any(writes) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("no load has written a row");
+}
+
 /// A node dies in the midst of a load, and the only one comes back: what it forgot of what it had acknowledged is not hidden.
 pub(crate) fn a_node_dies(home: &Home, (big, into): (&str, &str), node: &str, comes_back: bool) {
     let words = [
@@ -237,7 +255,8 @@ pub(crate) fn a_node_dies(home: &Home, (big, into): (&str, &str), node: &str, co
         "json",
     ];
     let load = home.start(&words);
-    std::thread::sleep(Duration::from_millis(1_200));
+    let table = into.trim_start_matches("c:");
+    wait_for_rows(&home.path().join("state/clusters/c/loads"), table);
     home.helenus(&["kill", "--force", node]).ok();
     if comes_back {
         std::thread::sleep(Duration::from_millis(1_000));
