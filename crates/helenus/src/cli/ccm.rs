@@ -185,10 +185,10 @@ pub(crate) struct Nodes {
     #[arg(short, long, value_name = "N[:M]")]
     pub(crate) nodes: Option<String>,
     /// First three numbers of the addresses [default: 127.0.0]
-    #[arg(short, long = "ipprefix", value_name = "127.X.Y.")]
+    #[arg(short, long = "ipprefix", value_name = "127.X.Y.", requires = "nodes")]
     pub(crate) ip_prefix: Option<String>,
     /// 16 tokens for each node
-    #[arg(long)]
+    #[arg(long, requires = "nodes")]
     pub(crate) vnodes: bool,
     #[arg(short, long = "debug", hide = true)]
     debug: bool,

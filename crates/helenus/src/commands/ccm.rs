@@ -193,11 +193,13 @@ impl At<'_> {
             verb => {
                 let state = self.current()?;
                 let name = state.plan.name.clone();
-                let added = self.kept.made(&name).added.clone();
+                // A start that was cut short has let some of them join.
+                let mut added = self.kept.made(&name).added.clone();
+                added.retain(|added| state.node(&added.name).is_err());
                 let starts = matches!(verb, ClusterVerb::Start(_));
                 let steps = lines::of_cluster(&verb, &Facts::of(&state), &added);
                 let ended = self.carry_out(&name, steps)?;
-                if starts && ended == 0 && !added.is_empty() && !self.dry_run {
+                if starts && ended == 0 && !self.dry_run {
                     self.kept.made(&name).added.clear();
                     return self.write();
                 }

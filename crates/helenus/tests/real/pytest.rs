@@ -27,19 +27,31 @@ pub(crate) fn the_pytest_plugin_passes_its_own_tests() {
     let folder = binary.parent().expect("the binary has a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let paths = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
-    let output = Command::new(python())
-        .args(["-m", "pytest", "-q", "-n", "2", "-m", "not more"])
-        .args(["-p", "no:cacheprovider"])
-        .arg(tests)
+    let mut command = pytest(&home, &tests);
+    command
+        .args(["-n", "2", "-m", "not more"])
         .env("PATH", std::env::join_paths(paths).expect("a PATH"))
+        .env("HELENUS_NOT_RUN", "fail")
+        .env("HELENUS_KILLS", "2");
+    passes(command);
+}
+
+/// pytest over a folder of tests, in a home that nothing else uses.
+pub(crate) fn pytest(home: &Home, tests: &Path) -> Command {
+    let mut command = Command::new(python());
+    command
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .arg(tests)
         .env("HELENUS_HOME", home.path())
         .env("HELENUS_CACHE", home::cache())
-        .env("HELENUS_NOT_RUN", "fail")
-        .env("HELENUS_KILLS", "2")
         .env_remove("HELENUS_CLUSTER")
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output()
-        .expect("Python runs");
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+/// Runs tests that must all pass.
+pub(crate) fn passes(mut command: Command) {
+    let output = command.output().expect("Python runs");
     assert!(
         output.status.success(),
         "{}{}",
