@@ -97,7 +97,8 @@ def by_ccm(folder: Path, tests: int, workers: int, distribution: str, java: str 
     config.mkdir()
 
     def ccm(*words: str) -> None:
-        around = {**os.environ, **({"JAVA_HOME": java} if java else {})}
+        # ccm refuses a JAVA_HOME that is not the java of the PATH.
+        around = {**os.environ, **({"JAVA_HOME": java, "PATH": f"{java}/bin:{os.environ['PATH']}"} if java else {})}
         run = ["ccm", *words, "--config-dir", str(config)]
         subprocess.run(run, check=True, env=around, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
