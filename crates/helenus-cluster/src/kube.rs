@@ -29,15 +29,13 @@ pub use tls::new_secrets;
 
 use crate::attach::random_password;
 use crate::error::{Class, Problem};
-use fs_err as fs;
+use crate::kept::{Keep, Kept, KeptError};
 use helenus_model::format::Format;
 use helenus_model::kube::options::Options;
 use helenus_model::kube::{KubePlan, render};
 use helenus_model::plan::{ClusterPlan, PlanRequest};
-use helenus_model::topology::name_hint;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
 
 /// Version of [`KubeState`] as JSON.
 pub const KUBE_STATE_VERSION: u32 = 1;
@@ -124,25 +122,21 @@ impl KubeState {
     }
 }
 
+impl Keep for KubeState {
+    const FOLDER: &'static str = "kube";
+    const WHERE: &'static str = "was applied to Kubernetes";
+
+    fn name(&self) -> &str {
+        Self::name(self)
+    }
+}
+
 /// Why a cluster on Kubernetes is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeStateError {
-    /// No such cluster.
-    #[error("no cluster {name:?} was applied to Kubernetes")]
-    Unknown {
-        /// Asked for.
-        name: String,
-        /// All names.
-        known: Vec<String>,
-    },
-    /// Its file cannot be read.
-    #[error("the state of {name} cannot be read")]
-    Unreadable {
-        /// Its name.
-        name: String,
-        /// Why.
-        source: io::Error,
-    },
+    /// Its file.
+    #[error(transparent)]
+    Kept(#[from] KeptError),
     /// It cannot be rendered.
     #[error(transparent)]
     Render(#[from] helenus_model::kube::options::KubeError),
@@ -154,109 +148,20 @@ pub enum KubeStateError {
 impl Problem for KubeStateError {
     fn class(&self) -> Class {
         match self {
-            Self::Unknown { .. } | Self::Render(_) => Class::Usage,
-            Self::Unreadable { .. } | Self::Io(_) => Class::Environment,
+            Self::Kept(error) => error.class(),
+            Self::Render(_) => Class::Usage,
+            Self::Io(_) => Class::Environment,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Unknown { known, .. } if known.is_empty() => {
-                "helenus kube up NAME applies one".to_owned()
-            }
-            Self::Unknown { name, known } => name_hint(name, known),
-            Self::Unreadable { .. } => {
-                "use the version of helenus that applied it, or delete its namespaces by hand"
-                    .to_owned()
-            }
-            Self::Render(error) => error.hint(),
-            Self::Io(_) => "set HELENUS_HOME to a writable folder".to_owned(),
-        })
+        match self {
+            Self::Kept(error) => error.hint(),
+            Self::Render(error) => Some(error.hint()),
+            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
+        }
     }
 }
 
 /// The clusters of this user on Kubernetes.
-#[derive(Debug, Clone)]
-pub struct KubeClusters {
-    folder: PathBuf,
-}
-
-impl KubeClusters {
-    /// In this state folder.
-    pub fn of(state: &Path) -> Self {
-        Self {
-            folder: state.join("kube"),
-        }
-    }
-
-    /// What is kept of a cluster beside its state.
-    pub fn folder(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.json"))
-    }
-
-    /// Their names, sorted.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub fn names(&self) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read?,
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            names.extend(name.strip_suffix(".json").map(str::to_owned));
-        }
-        names.sort();
-        Ok(names)
-    }
-
-    /// The cluster of this name.
-    ///
-    /// # Errors
-    /// No such one, or its file cannot be read.
-    pub fn load(&self, name: &str) -> Result<KubeState, KubeStateError> {
-        let known = self.names()?;
-        if !known.iter().any(|one| one == name) {
-            let name = name.to_owned();
-            return Err(KubeStateError::Unknown { name, known });
-        }
-        let read = fs::read(self.file(name));
-        let state = read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from));
-        state.map_err(|source| KubeStateError::Unreadable {
-            name: name.to_owned(),
-            source,
-        })
-    }
-
-    /// Keeps a cluster's state, in one step.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
-    pub fn save(&self, state: &KubeState) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&serde_json::to_vec_pretty(state)?)?;
-        file.as_file().sync_data()?;
-        file.persist(self.file(state.name())).map_err(|e| e.error)?;
-        Ok(())
-    }
-
-    /// Forgets a cluster.
-    ///
-    /// # Errors
-    /// Its files cannot be deleted.
-    pub fn forget(&self, name: &str) -> io::Result<()> {
-        let gone = |deleted: io::Result<()>| match deleted {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        };
-        gone(fs::remove_dir_all(self.folder(name)))?;
-        gone(fs::remove_file(self.file(name)))
-    }
-}
+pub type KubeClusters = Kept<KubeState>;

@@ -10,6 +10,7 @@ mod digest;
 pub mod env;
 pub mod error;
 pub mod install;
+pub mod kept;
 pub mod limits;
 pub mod machine;
 pub mod marks;
@@ -80,3 +81,6 @@ pub mod telemetry;
 // Kubernetes: clusters that kubectl applies, and what this binary does in their pods.
 pub mod kube;
 pub mod pod;
+
+// Hosts: clusters that Ansible installs.
+pub mod hosts;

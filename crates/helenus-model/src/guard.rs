@@ -72,6 +72,79 @@ pub enum Verdict {
     },
 }
 
+/// Clusters of a team that tests may write to, though nobody's Helenus here brought them up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Accept {
+    /// Names of clusters, with `*` for any characters; none accepts nothing.
+    pub names: Vec<String>,
+    /// Keyspaces that such a cluster may have beside Cassandra's own, with `*`; any where none is named.
+    pub keyspaces: Vec<String>,
+}
+
+/// The name that Cassandra gives to a cluster that nobody named: production's too.
+const NAMELESS: &str = "Test Cluster";
+
+impl Accept {
+    /// Whether nothing is accepted.
+    pub fn is_none(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether tests may write to it.
+    ///
+    /// # Errors
+    /// Why not, in a line.
+    fn judge(&self, sight: &Sight) -> Result<(), String> {
+        let any = |patterns: &[String], text: &str| patterns.iter().any(|one| fits(one, text));
+        let name = &sight.cluster_name;
+        if !any(&self.names, name) {
+            let names = self.names.join(", ");
+            return Err(format!(
+                "the cluster is named {name:?}, which --accept-name {names} does not let pass"
+            ));
+        }
+        if self.keyspaces.is_empty() {
+            return match name == NAMELESS {
+                false => Ok(()),
+                true => Err(format!(
+                    "{NAMELESS:?} is the name of every cluster that nobody named: add --accept-keyspace"
+                )),
+            };
+        }
+        let strange = sight
+            .keyspaces
+            .iter()
+            .find(|one| !any(&self.keyspaces, one));
+        match strange {
+            None => Ok(()),
+            Some(keyspace) => Err(format!(
+                "{name:?} has keyspace {keyspace}, which --accept-keyspace {} does not let pass",
+                self.keyspaces.join(", ")
+            )),
+        }
+    }
+}
+
+/// Whether a text fits a pattern, in which `*` stands for any characters.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
 /// Judges what was seen; `named` is the exact name that the person gave with the explicit flag.
 pub fn judge(sight: &Sight, named: Option<&str>) -> Verdict {
     let owners: Vec<&Option<String>> = sight.nodes.iter().map(|n| &n.owned_by).collect();
@@ -126,6 +199,8 @@ pub struct Silence {
 pub enum Standing {
     /// One cluster of this user, proved.
     Ours,
+    /// Nothing that is not this user's, or that the team's rule does not let pass.
+    Accepted,
     /// At least one address leads to something that is not proved ours, or to a second cluster.
     Foreign,
     /// Nothing is foreign, but an address does not answer.
@@ -145,13 +220,16 @@ pub struct Answer {
 
 /// Judges several addresses together: all must be proved ours and of one cluster. What is foreign is told before
 /// what is silent, for a test that writes to the addresses that do answer would write there.
-pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)]) -> Answer {
+///
+/// A foreign cluster passes where `accept` lets it.
+pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)], accept: &Accept) -> Answer {
     let foreign = |why: String| Answer {
         verdict: Standing::Foreign,
         why,
         cluster: None,
     };
     let mut ours: Option<(&str, &str, usize)> = None;
+    let mut accepted: Option<String> = None;
     let mut silent: Option<String> = None;
     for (host, sight) in seen {
         match sight {
@@ -176,11 +254,20 @@ pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)]) -> Answer {
                 }
                 (Verdict::Ours { .. }, Some(_)) => {}
                 (Verdict::Named { .. }, _) => {}
+                (Verdict::Foreign { .. }, _) if !accept.is_none() => match accept.judge(sight) {
+                    Ok(()) => accepted = Some(sight.summary()),
+                    Err(why) => return foreign(format!("{host}: {why}")),
+                },
                 (Verdict::Foreign { why }, _) => return foreign(format!("{host}: {why}")),
             },
         }
     }
     match (silent, ours) {
+        (None, _) if accepted.is_some() => Answer {
+            verdict: Standing::Accepted,
+            why: format!("{}, let pass by name", accepted.unwrap_or_default()),
+            cluster: None,
+        },
         (None, Some((_, name, nodes))) => Answer {
             verdict: Standing::Ours,
             why: format!(
@@ -260,6 +347,63 @@ mod tests {
         assert!(!why(&[None]).contains("down"));
     }
 
+    #[test]
+    fn a_team_s_rule_lets_its_own_test_clusters_pass() {
+        let words = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+        let asked = |name: &str, names: &[&str], keyspaces: &[&str]| {
+            let theirs = Sight {
+                cluster_name: name.to_owned(),
+                ..sight(&[None])
+            };
+            let accept = Accept {
+                names: words(names),
+                keyspaces: words(keyspaces),
+            };
+            let answer = judge_hosts(&[("a".to_owned(), Ok(theirs))], &accept);
+            (answer.verdict, answer.why)
+        };
+        assert_eq!(
+            asked("team-7", &["team-*"], &["ord*"]).0,
+            Standing::Accepted
+        );
+        assert_eq!(
+            asked("TestCluster", &["TestCluster"], &[]).0,
+            Standing::Accepted
+        );
+        for (name, names, keyspaces, why) in [
+            (
+                "Production",
+                &["team-*"][..],
+                &[][..],
+                "named \"Production\"",
+            ),
+            ("team-7", &["team-*"], &["test_*"], "keyspace orders"),
+            ("Test Cluster", &["Test Cluster"], &[], "nobody named"),
+            ("Production", &[], &["*"], "not brought up"),
+        ] {
+            let (verdict, said) = asked(name, names, keyspaces);
+            assert_eq!(verdict, Standing::Foreign, "{said}");
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, text, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*b", "ab", true),
+            ("a*c*e", "abcde", true),
+            ("a*a", "a", false),
+            ("*", "", true),
+            ("", "", true),
+            ("test_*", "Test_a", false),
+        ] {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
     type Seen<'a> = (&'a str, Result<&'a [Option<&'a str>], bool>);
 
     fn seen(hosts: &[Seen<'_>]) -> Answer {
@@ -273,7 +417,7 @@ mod tests {
                 ((*host).to_owned(), what)
             })
             .collect();
-        judge_hosts(&hosts)
+        judge_hosts(&hosts, &Accept::default())
     }
 
     #[test]

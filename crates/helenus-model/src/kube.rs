@@ -14,8 +14,9 @@ pub mod scaling;
 pub mod secret;
 pub mod waiting;
 
+pub(crate) mod layout;
+
 mod helm;
-mod layout;
 mod operator;
 mod plain;
 mod render;

@@ -66,6 +66,8 @@ pub mod tuned;
 
 pub mod kube;
 
+pub mod hosts;
+
 pub mod fault;
 
 pub mod guard;

@@ -9,12 +9,14 @@ pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod doors;
+pub(crate) mod elsewhere;
 pub(crate) mod env;
 pub(crate) mod experiment;
 pub(crate) mod fault;
 pub(crate) mod flame;
 pub(crate) mod guard;
 pub(crate) mod history;
+pub(crate) mod hosts;
 pub(crate) mod ingest;
 pub(crate) mod kube;
 pub(crate) mod ledger;
@@ -210,6 +212,8 @@ pub(crate) enum Verb {
     Link(topology::Link),
     /// The same cluster on Kubernetes: manifests, a kind cluster, secrets, the image
     Kube(kube::Kube),
+    /// The same cluster on hosts of your own, by Ansible; or files for Docker and OpenTofu
+    Hosts(hosts::Hosts),
     /// Run a program in the network of a data centre's client, or of a node
     Exec(topology::Exec),
     /// A node's log

@@ -123,6 +123,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Topology(flags) => commands::topology::run(&flags, &context, ui),
         Verb::Link(flags) => commands::link::run(&flags, &context, ui),
         Verb::Kube(flags) => commands::kube::run(&flags, &context, ui),
+        Verb::Hosts(flags) => commands::hosts::run(&flags, &context, ui),
         Verb::Exec(flags) => commands::exec::run(&flags, &context),
         Verb::Logs(flags) => commands::logs::run(&flags, &context, ui),
         Verb::Collect(flags) => commands::collect::run(&flags, &context, ui),

@@ -8,7 +8,7 @@ use crate::target::Given;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem};
-use helenus_cluster::kube::{self, KubeClusters, KubeState, KubeStateError};
+use helenus_cluster::kube::{self, KubeClusters, KubeState};
 use helenus_cluster::live_settings::LiveSetting;
 use helenus_model::kube::lent::NotLent;
 use helenus_model::plan::ClusterPlan;
@@ -184,11 +184,10 @@ impl Sitting<'_> {
             return Ok(());
         };
         let clusters = KubeClusters::of(&self.context.paths.state);
-        let mut state = match clusters.load(name) {
-            Ok(state) if state.lent.is_some() => state,
+        let mut state = match clusters.find(name).map_err(ClusterError::from)? {
+            Some(state) if state.lent.is_some() => state,
             // It was put back, or removed, meanwhile.
-            Ok(_) | Err(KubeStateError::Unknown { .. }) => return Ok(()),
-            Err(error) => return Err(ClusterError::from(error).into()),
+            Some(_) | None => return Ok(()),
         };
         (self.events)(ExperimentEvent::PutsBack(name));
         if state.options.storage.is_some()

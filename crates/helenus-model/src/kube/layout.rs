@@ -18,68 +18,68 @@ const DOMAIN: &str = "cluster.local";
 
 /// A data centre.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Center {
+pub(crate) struct Center {
     /// Its name, as Cassandra has it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its name in names.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Namespace.
-    pub(super) namespace: String,
+    pub(crate) namespace: String,
     /// Headless service: the names of the pods.
-    pub(super) service: String,
+    pub(crate) service: String,
     /// Headless service of the seeds.
-    pub(super) seeds: String,
+    pub(crate) seeds: String,
     /// Service of the clients.
-    pub(super) clients: String,
+    pub(crate) clients: String,
 }
 
 /// Pods that are alike: those of a rack, with the same settings.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Set {
+pub(crate) struct Set {
     /// Name of the StatefulSet; its pods are `NAME-0`, `NAME-1` ….
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Number of its data centre.
-    pub(super) center: usize,
+    pub(crate) center: usize,
     /// Rack, as Cassandra has it.
-    pub(super) rack: String,
+    pub(crate) rack: String,
     /// Whether its pods only coordinate.
-    pub(super) coordinator: bool,
+    pub(crate) coordinator: bool,
     /// Tokens of each pod.
-    pub(super) tokens: Vec<Vec<i64>>,
+    pub(crate) tokens: Vec<Vec<i64>>,
     /// cassandra.yaml, with marks where a pod's own values go.
-    pub(super) yaml: String,
+    pub(crate) yaml: String,
     /// Flags of the JVM.
-    pub(super) jvm: Vec<String>,
+    pub(crate) jvm: Vec<String>,
     /// Environment.
-    pub(super) environment: BTreeMap<String, String>,
+    pub(crate) environment: BTreeMap<String, String>,
     /// How late the kernel may wake its threads, in microseconds.
-    pub(super) timer_slack_us: Option<u64>,
+    pub(crate) timer_slack_us: Option<u64>,
     /// Heap.
-    pub(super) heap: Heap,
+    pub(crate) heap: Heap,
     /// Preset.
-    pub(super) preset: PresetName,
+    pub(crate) preset: PresetName,
     /// Memory by kind.
-    pub(super) memory: MemoryPlan,
+    pub(crate) memory: MemoryPlan,
 }
 
 impl Set {
     /// How many pods there are.
-    pub(super) fn replicas(&self) -> u32 {
+    pub(crate) fn replicas(&self) -> u32 {
         u32::try_from(self.tokens.len()).unwrap_or(u32::MAX)
     }
 
     /// The memory that a pod asks for: its plan.
-    pub(super) fn memory_request(&self) -> Bytes {
+    pub(crate) fn memory_request(&self) -> Bytes {
         whole_mib(self.memory.total())
     }
 
     /// The memory above which it is killed.
-    pub(super) fn memory_limit(&self, page_cache: Bytes) -> Bytes {
+    pub(crate) fn memory_limit(&self, page_cache: Bytes) -> Bytes {
         whole_mib(self.memory.bound + page_cache)
     }
 
     /// Processors that a pod asks for.
-    pub(super) fn cpu_request(&self, options: &Options) -> f64 {
+    pub(crate) fn cpu_request(&self, options: &Options) -> f64 {
         let by_preset = match self.preset {
             PresetName::Tiny | PresetName::Doc001 => 0.1,
             PresetName::Dev => 0.5,
@@ -91,13 +91,13 @@ impl Set {
 
 /// The whole cluster.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// Name of the cluster in names.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Data centres, in order.
-    pub(super) centers: Vec<Center>,
+    pub(crate) centers: Vec<Center>,
     /// StatefulSets, in order.
-    pub(super) sets: Vec<Set>,
+    pub(crate) sets: Vec<Set>,
 }
 
 impl Layout {
@@ -105,7 +105,7 @@ impl Layout {
     ///
     /// # Errors
     /// Two data centres or racks that become one name.
-    pub(super) fn of(plan: &ClusterPlan, options: &Options) -> Result<Self, KubeError> {
+    pub(crate) fn of(plan: &ClusterPlan, options: &Options) -> Result<Self, KubeError> {
         let cluster = label(&[&plan.name], LABEL_MAX);
         let mut names: Vec<&str> = Vec::new();
         for node in &plan.nodes {
@@ -160,7 +160,7 @@ impl Layout {
     }
 
     /// Namespaces, each once, in order.
-    pub(super) fn namespaces(&self) -> Vec<&str> {
+    pub(crate) fn namespaces(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();
         for center in &self.centers {
             if !all.contains(&center.namespace.as_str()) {
@@ -171,20 +171,20 @@ impl Layout {
     }
 
     /// The names under which any pod finds the seeds, by the resolver's own search list.
-    pub(super) fn seed_names(&self) -> Vec<String> {
+    pub(crate) fn seed_names(&self) -> Vec<String> {
         let of = |center: &Center| format!("{}.{}.svc", center.seeds, center.namespace);
         self.centers.iter().map(of).collect()
     }
 
     /// The names under which any pod finds all pods.
-    pub(super) fn peer_names(&self) -> Vec<String> {
+    pub(crate) fn peer_names(&self) -> Vec<String> {
         let of = |center: &Center| format!("{}.{}.svc", center.service, center.namespace);
         self.centers.iter().map(of).collect()
     }
 
     /// The names for which the certificate of the pods in a namespace is. The first is the cluster's: who dials a pod by
     /// its address, which nobody knew before, asks for that one.
-    pub(super) fn certificate_names(&self, namespace: &str) -> Vec<String> {
+    pub(crate) fn certificate_names(&self, namespace: &str) -> Vec<String> {
         let mut names = vec![self.label.clone()];
         let own = self.centers.iter().filter(|c| c.namespace == namespace);
         for center in own {
@@ -200,7 +200,7 @@ impl Layout {
     }
 
     /// How many pods there are.
-    pub(super) fn pods(&self) -> u32 {
+    pub(crate) fn pods(&self) -> u32 {
         self.sets.iter().map(Set::replicas).sum()
     }
 }

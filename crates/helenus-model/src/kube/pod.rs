@@ -381,9 +381,23 @@ pub fn argv(
     argv
 }
 
-/// The command line of nodetool in a pod but for the path of `java` and nodetool's own words. A tool measures no objects:
-/// it needs no agent, and none of the flags that an agent brings.
+/// The command line of nodetool in a pod but for the path of `java` and nodetool's own words.
 pub fn tool_argv(module_flags: &[String]) -> Vec<String> {
+    let mut argv = tool_flags(module_flags);
+    argv.extend([
+        format!("-Dlogback.configurationFile={}", file_url(TOOLS_LOGBACK)),
+        // It writes its history below the home folder.
+        format!("-Duser.home={RUN_FOLDER}/tmp"),
+        format!("-Dcassandra.storagedir={RUN_FOLDER}/tmp"),
+        "-cp".to_owned(),
+        format!("{HOME_FOLDER}/lib/*"),
+        "org.apache.cassandra.tools.NodeTool".to_owned(),
+    ]);
+    argv
+}
+
+/// Flags of the JVM of a tool. It measures no objects: it needs no agent, and none of the flags that an agent brings.
+pub(crate) fn tool_flags(module_flags: &[String]) -> Vec<String> {
     let of_agent = |flag: &&String| flag.starts_with("-javaagent:") || flag.starts_with("-XX:");
     let mut argv: Vec<String> = [
         "-Xmx64M",
@@ -394,15 +408,6 @@ pub fn tool_argv(module_flags: &[String]) -> Vec<String> {
     .map(str::to_owned)
     .to_vec();
     argv.extend(module_flags.iter().filter(|f| !of_agent(f)).cloned());
-    argv.extend([
-        format!("-Dlogback.configurationFile={}", file_url(TOOLS_LOGBACK)),
-        // It writes its history below the home folder.
-        format!("-Duser.home={RUN_FOLDER}/tmp"),
-        format!("-Dcassandra.storagedir={RUN_FOLDER}/tmp"),
-        "-cp".to_owned(),
-        format!("{HOME_FOLDER}/lib/*"),
-        "org.apache.cassandra.tools.NodeTool".to_owned(),
-    ]);
     argv
 }
 

@@ -354,7 +354,7 @@ fn by_kind(memory: &MemoryPlan) -> String {
 }
 
 /// A size as Kubernetes writes it.
-pub(super) fn quantity(size: Bytes) -> String {
+pub(crate) fn quantity(size: Bytes) -> String {
     let mib = size.0.div_ceil(1 << 20);
     match mib % 1024 {
         0 => format!("{}Gi", mib / 1024),
@@ -363,7 +363,7 @@ pub(super) fn quantity(size: Bytes) -> String {
 }
 
 /// Processors as Kubernetes writes them.
-pub(super) fn processors(cpus: f64) -> String {
+pub(crate) fn processors(cpus: f64) -> String {
     let milli = (cpus * 1000.0).ceil().max(1.0);
     if milli % 1000.0 == 0.0 {
         format!("{}", milli / 1000.0)

@@ -8,8 +8,10 @@ use clap::Args;
   helenus guard --hosts 127.111.205.1,127.111.205.2 && pytest
   helenus guard c
   helenus guard --hosts \"$CASSANDRA_CONTACT_POINTS\" --port \"$CASSANDRA_PORT\" || exit 1
+  helenus guard --hosts ci-db --accept-name 'ci-*' --accept-keyspace 'test_*'   a test cluster of your team
 
-Exit codes: 0 all addresses belong to one of your clusters, 1 one is foreign, 3 nobody answers.")]
+Exit codes: 0 all addresses belong to one of your clusters or to one that is accepted, 1 one is foreign,
+3 nobody answers.")]
 pub(crate) struct Guard {
     /// One of your clusters, by name: does it, and nothing else, answer at its addresses?
     #[arg(
@@ -24,6 +26,17 @@ pub(crate) struct Guard {
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
+    /// Let a cluster of this name pass though it is not yours; * stands for any characters
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", requires = "hosts")]
+    pub(crate) accept_name: Vec<String>,
+    /// Only if it has no keyspaces but these, beside Cassandra's own
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAME,…",
+        requires = "accept_name"
+    )]
+    pub(crate) accept_keyspace: Vec<String>,
 }
 
 /// Ports of Cassandra's that speak no CQL, with what they are for.

@@ -1,8 +1,7 @@
 //! Flags of `kube`.
 //! Refuses to do anything with what it parsed.
 
-use super::cluster::{NodeFlags, PresetArg};
-use super::topology;
+use super::elsewhere::Elsewhere;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use helenus_model::kube::options::{Form, Spread};
@@ -58,56 +57,6 @@ pub(crate) enum KubeWhat {
     Secret(Secret),
     /// The image that plain pods run, made without a container engine
     Image(image::Image),
-}
-
-/// Which Cassandra, and how many nodes: as `up` takes it.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Cluster")]
-pub(crate) struct KubeCluster {
-    /// A topology in TOML, or the name of one of your clusters [default: the flags below]
-    #[arg(value_name = "TOPOLOGY|NAME")]
-    pub(crate) what: Option<String>,
-    /// Name of the cluster [default: the file's name, or cassandra]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Nodes, or 5:5:5 for three data centres
-    #[arg(short = 'n', long, default_value = "1", value_name = "N", value_parser = topology::parse_nodes, conflicts_with = "what")]
-    pub(crate) nodes: topology::Nodes,
-    /// A data centre and its nodes, instead of -n; may be repeated
-    #[arg(long, value_name = "NAME=N", conflicts_with_all = ["nodes", "what"])]
-    pub(crate) dc: Vec<String>,
-    /// Racks in each data centre; nodes are placed in them in turn
-    #[arg(long, value_name = "N", conflicts_with = "what")]
-    pub(crate) racks: Option<u32>,
-    /// Coordinator-only nodes to add in each data centre
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        hide_default_value = true,
-        conflicts_with = "what"
-    )]
-    pub(crate) coordinators: u32,
-    /// A series such as 5.0, or any published patch such as 4.1.5
-    #[arg(long, value_name = "RELEASE", aliases = ["release", "cassandra-version"])]
-    pub(crate) cassandra: Option<String>,
-    /// Settings to start from; `helenus presets` lists them [default: tiny]
-    #[arg(long, value_enum)]
-    pub(crate) preset: Option<PresetArg>,
-    #[command(flatten)]
-    pub(crate) node: NodeFlags,
-    /// Require a certificate of each client, too
-    #[arg(long, requires = "tls")]
-    pub(crate) client_auth: bool,
-    /// Hard limit of each pod's processors, such as 0.5; the JVM and Cassandra see that many
-    #[arg(long, value_name = "N")]
-    pub(crate) cpus: Option<f64>,
-    /// Memory of a worker: what the preset bench and a blank heap are computed from
-    #[arg(long, value_name = "SIZE", default_value = "8G", value_parser = Bytes::parse)]
-    pub(crate) worker_memory: Bytes,
-    /// Processors of a worker
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) worker_cpus: u32,
 }
 
 /// Where pods run, and what they are given there.
@@ -210,7 +159,7 @@ pub(crate) struct Render {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) cluster: KubeCluster,
+    pub(crate) cluster: Elsewhere,
     #[command(flatten)]
     pub(crate) place: KubePlace,
     #[command(flatten)]
@@ -224,7 +173,7 @@ pub(crate) struct Render {
   helenus kube kind -n 3 --no-ports")]
 pub(crate) struct Kind {
     #[command(flatten)]
-    pub(crate) cluster: KubeCluster,
+    pub(crate) cluster: Elsewhere,
     /// Memory of the machine, or of Docker's virtual machine [default: this machine's]
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) memory: Option<Bytes>,
@@ -294,7 +243,7 @@ pub(crate) struct TlsStores {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) cluster: KubeCluster,
+    pub(crate) cluster: Elsewhere,
 }
 
 /// Values of a Secret, and where they come from.

@@ -10,7 +10,7 @@ use helenus_cluster::guard;
 use helenus_cluster::reach::cql_address;
 use helenus_cql::ClientError;
 use helenus_model::format::Format;
-use helenus_model::guard::{Answer, Sight, Silence, Standing, judge_hosts};
+use helenus_model::guard::{Accept, Answer, Sight, Silence, Standing, judge_hosts};
 use serde::Serialize;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
@@ -27,6 +27,7 @@ impl Answers for Guarded {
     fn answer(&self) -> String {
         let word = match self.answer.verdict {
             Standing::Ours => "ours",
+            Standing::Accepted => "accepted",
             Standing::Foreign => "foreign",
             Standing::Unreachable => "unreachable",
         };
@@ -63,7 +64,11 @@ pub(crate) fn run(flags: &Guard, context: &Context, ui: &Ui) -> Result<u8, Comma
             Err((host, silence)) => (host, Err(silence)),
         })
         .collect();
-    let mut answer = judge_hosts(&seen);
+    let accept = Accept {
+        names: flags.accept_name.clone(),
+        keyspaces: flags.accept_keyspace.clone(),
+    };
+    let mut answer = judge_hosts(&seen, &accept);
     if let (Some(wanted), Some(found)) = (&flags.name, &answer.cluster)
         && wanted != found
     {
@@ -74,7 +79,7 @@ pub(crate) fn run(flags: &Guard, context: &Context, ui: &Ui) -> Result<u8, Comma
         };
     }
     let exit = match answer.verdict {
-        Standing::Ours => 0,
+        Standing::Ours | Standing::Accepted => 0,
         Standing::Foreign => 1,
         Standing::Unreachable => code::ENVIRONMENT,
     };

@@ -1,7 +1,8 @@
 //! Flags of the verbs of `kube` that act on a cluster.
 //! Refuses to do anything with what it parsed.
 
-use super::{KubeCluster, KubePlace, KubeStack, form};
+use super::{KubePlace, KubeStack, form};
+use crate::cli::elsewhere::Elsewhere;
 use clap::{Args, Subcommand};
 use helenus_model::kube::options::Form;
 use helenus_model::units::parse_duration;
@@ -36,7 +37,7 @@ pub(crate) struct Up {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) cluster: KubeCluster,
+    pub(crate) cluster: Elsewhere,
     #[command(flatten)]
     pub(crate) place: KubePlace,
     #[command(flatten)]

@@ -2,7 +2,8 @@
 //! Refuses a folder with files of somebody else: `kubectl apply -f` would apply them too.
 
 use super::asked;
-use crate::cli::kube::{KubeCluster, KubePlace, KubeStack, Render};
+use crate::cli::elsewhere::Elsewhere;
+use crate::cli::kube::{KubePlace, KubeStack, Render};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::outfile;
@@ -58,7 +59,7 @@ pub(super) fn refused(error: &KubeError) -> CommandError {
 /// What the flags ask for beside the cluster's plan.
 pub(super) fn options(
     form: Form,
-    (cluster, place, stack): (&KubeCluster, &KubePlace, &KubeStack),
+    (cluster, place, stack): (&Elsewhere, &KubePlace, &KubeStack),
     (release, request): (&str, Option<&PlanRequest>),
 ) -> Options {
     let KubePlace {

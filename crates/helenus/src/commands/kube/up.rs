@@ -10,7 +10,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem as _};
-use helenus_cluster::kube::{self, KubeState, KubeStateError, Kubectl, Progress};
+use helenus_cluster::kube::{self, KubeState, Kubectl, Progress};
 use helenus_model::kube::operated::{Part, PartState};
 use helenus_model::kube::options::{Form, Options};
 use helenus_model::kube::render;
@@ -35,11 +35,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     };
     let rendered = render(&planned, &formed).map_err(|e| refused(&e))?;
     let all = clusters(context);
-    let old = match all.load(&planned.name) {
-        Ok(old) => Some(old),
-        Err(KubeStateError::Unknown { .. }) => None,
-        Err(error) => return Err(ClusterError::from(error).into()),
-    };
+    let old = all.find(&planned.name).map_err(ClusterError::from)?;
     let named = flags.kube_context.as_deref();
     let named = named.or(old.as_ref().map(|old| old.context.as_str()));
     let kubectl = Kubectl::find(named).map_err(ClusterError::from)?;

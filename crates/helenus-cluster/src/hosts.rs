@@ -1,0 +1,95 @@
+//! Clusters on hosts of your own: what was rendered, and what the tool that runs it says. All work is done by that tool,
+//! as a child. Refuses a host that is not in the cluster's own inventory.
+
+mod ansible;
+mod nodes;
+
+pub use ansible::{Ansible, AnsibleError, HostEnd, PlayEvent, Played, Problems};
+pub use nodes::{NodeState, ask, nodes, view};
+
+use crate::kept::{Keep, Kept};
+use fs_err as fs;
+use helenus_model::format::Format;
+use helenus_model::hosts::options::{HostsError, Options};
+use helenus_model::hosts::{HostsPlan, render};
+use helenus_model::plan::{ClusterPlan, PlanRequest};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Version of [`HostsState`] as JSON.
+pub const HOSTS_STATE_VERSION: u32 = 1;
+
+/// A cluster on hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostsState {
+    /// `helenus.hosts-state/1`.
+    pub format: Format,
+    /// Cassandra's part.
+    pub plan: ClusterPlan,
+    /// The hosts' part.
+    pub options: Options,
+    /// What Cassandra's part was planned from; absent where it was that of another cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<PlanRequest>>,
+}
+
+impl Keep for HostsState {
+    const FOLDER: &'static str = "hosts";
+    const WHERE: &'static str = "was brought up on hosts";
+
+    fn name(&self) -> &str {
+        &self.plan.name
+    }
+}
+
+/// The clusters of this user on hosts.
+pub type HostsClusters = Kept<HostsState>;
+
+impl HostsState {
+    /// A cluster that is to be brought up.
+    pub fn new((plan, asked): (ClusterPlan, Option<PlanRequest>), options: Options) -> Self {
+        Self {
+            format: Format::new("hosts-state", HOSTS_STATE_VERSION),
+            plan,
+            options,
+            asked: asked.map(Box::new),
+        }
+    }
+
+    /// Its files.
+    ///
+    /// # Errors
+    /// They were rendered once, so only a newer version that refuses more.
+    pub fn rendered(&self) -> Result<HostsPlan, HostsError> {
+        render(&self.plan, &self.options)
+    }
+}
+
+/// Writes the files into the cluster's own folder, in place of those that were there, and says where that is.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn lay_out(all: &HostsClusters, plan: &HostsPlan) -> io::Result<PathBuf> {
+    let folder = all.folder(&plan.name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    write(plan, &folder)?;
+    Ok(folder)
+}
+
+/// Writes the files into a folder.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write(plan: &HostsPlan, folder: &Path) -> io::Result<()> {
+    for file in &plan.files {
+        let path = folder.join(&file.path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, &file.text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What the nodes of a cluster on hosts say over CQL, from here: whether each serves, and the ring as one of them sees it.
+//! Refuses to believe a tool that says all is well: each node is asked.
+
+use super::HostsState;
+use crate::error::ClusterError;
+use crate::reach;
+use crate::ring_view;
+use helenus_cql::client::{Client, ClientError};
+use helenus_cql::codec::Consistency;
+use helenus_model::access::Access;
+use helenus_model::hosts::{HostsPlan, PlannedNode};
+use helenus_model::status::{ClusterView, Reach};
+use serde::Serialize;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Longest wait for an answer of a node.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// A node, and whether it serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeState {
+    /// The node.
+    #[serde(flatten)]
+    pub node: PlannedNode,
+    /// Whether it answers a query and has joined, or asks for a password.
+    pub serves: bool,
+    /// Why it does not serve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// All nodes, asked at the same time.
+pub fn nodes(state: &HostsState, plan: &HostsPlan, access: &Access) -> Vec<NodeState> {
+    let port = state.plan.ports.cql;
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = plan
+            .nodes
+            .iter()
+            .map(|node| scope.spawn(move || one(node, port, access)))
+            .collect();
+        asked
+            .into_iter()
+            .filter_map(|one| one.join().ok())
+            .collect()
+    })
+}
+
+fn one(node: &PlannedNode, port: u16, access: &Access) -> NodeState {
+    let why = match node.address {
+        None => Some("its address is not known".to_owned()),
+        Some(address) => ask(SocketAddr::from((address, port)), node.coordinator, access).err(),
+    };
+    NodeState {
+        node: node.clone(),
+        serves: why.is_none(),
+        why,
+    }
+}
+
+/// Whether a node serves.
+///
+/// # Errors
+/// Why it does not.
+pub fn ask(at: SocketAddr, coordinator: bool, access: &Access) -> Result<(), String> {
+    let mut client = match connect(at, access) {
+        Err(ClientError::CredentialsMissing { .. }) => return Ok(()),
+        connected => connected.map_err(|error| crate::hosts::nodes::words(&error))?,
+    };
+    let rows = client
+        .query("SELECT bootstrapped FROM system.local", Consistency::One)
+        .map_err(|error| words(&error))?;
+    let joined = rows.text(0, "bootstrapped").unwrap_or_default();
+    match joined == "COMPLETED" || coordinator {
+        true => Ok(()),
+        false => Err(format!("it has not joined: {joined}")),
+    }
+}
+
+fn connect(at: SocketAddr, access: &Access) -> Result<Client, ClientError> {
+    Client::connect(at, &reach::options(access, ANSWER_WITHIN)?)
+}
+
+/// An error with its causes.
+fn words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
+}
+
+/// The ring as the first node that answers sees it; nodes that do not serve are down in it.
+///
+/// # Errors
+/// No node answers.
+pub fn view(
+    state: &HostsState,
+    nodes: &[NodeState],
+    access: &Access,
+) -> Result<ClusterView, ClusterError> {
+    let port = state.plan.ports.cql;
+    let mut last = None;
+    for one in nodes.iter().filter(|one| one.serves) {
+        let Some(address) = one.node.address else {
+            continue;
+        };
+        let asked = connect(SocketAddr::from((address, port)), access)
+            .and_then(|mut client| ring_view::view(&mut client));
+        match asked {
+            Ok(mut view) => {
+                for seen in &mut view.nodes {
+                    let serves = nodes.iter().any(|one| {
+                        one.serves && one.node.address.map(IpAddr::from) == Some(seen.address)
+                    });
+                    if !serves {
+                        seen.reach = Reach::Down;
+                    }
+                }
+                return Ok(view);
+            }
+            Err(error) => last = Some((one.node.name.clone(), error)),
+        }
+    }
+    match last {
+        Some((name, error)) => Err(ClusterError::silent(name, error)),
+        None => Err(NoNode.into()),
+    }
+}
+
+/// No node serves.
+#[derive(Debug, thiserror::Error)]
+#[error("no node of the cluster serves")]
+struct NoNode;
+
+impl crate::error::Problem for NoNode {
+    fn class(&self) -> crate::error::Class {
+        crate::error::Class::Cluster
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("helenus hosts logs NAME/NODE shows why".to_owned())
+    }
+}

@@ -1,0 +1,201 @@
+//! What a person says of a cluster on hosts beside its topology: who runs it, which hosts, how they are reached.
+//! Refuses what the tools would refuse later.
+
+use super::machines::{Host, HostsTextError};
+use crate::kube::options::{KubeError, image_of};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Who runs the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Playbooks, roles and an inventory for Ansible.
+    Ansible,
+    /// A stack file for Docker Swarm.
+    Swarm,
+    /// A file for Docker Compose, on one host.
+    Compose,
+    /// Machines for OpenTofu or Terraform, with an inventory as output.
+    Tofu,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Ansible, Self::Swarm, Self::Compose, Self::Tofu];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ansible => "ansible",
+            Self::Swarm => "swarm",
+            Self::Compose => "compose",
+            Self::Tofu => "tofu",
+        }
+    }
+}
+
+/// Whose machines OpenTofu makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provider {
+    /// Virtual machines of Proxmox VE.
+    #[default]
+    Proxmox,
+    /// Docker containers that stand for machines, to try it.
+    Docker,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Proxmox, Self::Docker];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proxmox => "proxmox",
+            Self::Docker => "docker",
+        }
+    }
+}
+
+/// The network of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// One of their own over all hosts.
+    #[default]
+    Overlay,
+    /// That of their hosts, one node a host: nothing lies between Cassandra and the wire.
+    Host,
+}
+
+impl Network {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Overlay, Self::Host];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Overlay => "overlay",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// How Ansible logs in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Login {
+    /// User; who runs Ansible where it is not said.
+    pub user: Option<String>,
+    /// File with the private key; ssh's own choice where it is not said.
+    pub key: Option<String>,
+    /// Port; 22 where it is not said.
+    pub port: Option<u16>,
+}
+
+/// What is asked for beside the cluster's plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Who runs it.
+    pub form: Form,
+    /// The hosts; none for containers, which Docker places.
+    pub hosts: Vec<Host>,
+    /// How they are reached.
+    pub login: Login,
+    /// Whether the hosts' kernel settings and limits are changed to what Cassandra wants.
+    pub machine: bool,
+    /// Hard limit of each node's memory, its page cache among it; none where it is not said.
+    pub memory_limit: Option<Bytes>,
+    /// Image of containers.
+    pub image: String,
+    /// Network of containers.
+    pub network: Network,
+    /// Whose machines OpenTofu makes.
+    pub provider: Provider,
+    /// Processors of a machine that OpenTofu makes.
+    pub cpus: u32,
+    /// Memory of a machine that OpenTofu makes.
+    pub memory: Bytes,
+    /// Disk of a machine that OpenTofu makes.
+    pub disk: Bytes,
+}
+
+impl Options {
+    /// The options of that form, all others by default.
+    pub fn new(form: Form, release: &str) -> Self {
+        Self {
+            form,
+            hosts: Vec::new(),
+            login: Login::default(),
+            machine: true,
+            memory_limit: None,
+            image: image_of(release),
+            network: Network::default(),
+            provider: Provider::default(),
+            cpus: 4,
+            memory: Bytes::mib(8192),
+            disk: Bytes::mib(32 * 1024),
+        }
+    }
+}
+
+/// Why a cluster cannot be rendered for hosts.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum HostsError {
+    /// The list of hosts.
+    #[error(transparent)]
+    Text(#[from] HostsTextError),
+    /// No hosts.
+    #[error("{form} needs the hosts of the cluster")]
+    NoHosts {
+        /// The form.
+        form: &'static str,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// Hosts, and nobody who asks for them.
+    #[error("{0} places the nodes by itself: it takes no list of hosts")]
+    Hosts(&'static str),
+    /// Not one address for each node.
+    #[error("the cluster has {nodes} nodes, and the hosts have {addresses} addresses")]
+    Count {
+        /// Nodes of the plan.
+        nodes: usize,
+        /// Addresses of the hosts.
+        addresses: usize,
+    },
+    /// A part of the cluster that the form has no words for.
+    #[error("{form} cannot have {what}")]
+    Cannot {
+        /// The form.
+        form: &'static str,
+        /// What it cannot have.
+        what: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The containers' part.
+    #[error(transparent)]
+    Containers(#[from] KubeError),
+}
+
+impl HostsError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Text(error) => error.hint(),
+            Self::NoHosts { nodes, .. } => format!(
+                "add --hosts with one address for each of the {nodes} nodes, such as --hosts 10.0.0.11-{}",
+                (10 + nodes).min(254)
+            ),
+            Self::Hosts(_) => "leave --hosts out; --network host puts one node on each host".to_owned(),
+            Self::Count { nodes, addresses } if addresses < nodes => {
+                "give each node an address: a host that carries two has two, as big=10.0.0.11+10.0.0.12".to_owned()
+            }
+            Self::Count { nodes, .. } => format!("name {nodes} of them, or add nodes to the topology"),
+            Self::Cannot { hint, .. } => (*hint).to_owned(),
+            Self::Containers(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A cluster's plan as the files of a tool, with what is to be done beside running it.
+//! Refuses a plan whose nodes and hosts do not match.
+
+use super::ansible;
+use super::instance::{Instance, instances};
+use super::options::{Form, HostsError, Options};
+use super::tofu;
+use crate::format::Format;
+use crate::kube::ManifestFile;
+use crate::plan::ClusterPlan;
+use crate::release::Release;
+use serde::Serialize;
+use std::net::Ipv4Addr;
+
+/// Version of [`HostsPlan`] as JSON.
+pub const HOSTS_PLAN_VERSION: u32 = 1;
+
+/// A cluster as files of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HostsPlan {
+    /// `helenus.hosts-plan/1`.
+    pub format: Format,
+    /// Name of the cluster.
+    pub name: String,
+    /// Who runs it.
+    pub form: Form,
+    /// Release of Cassandra.
+    pub release: String,
+    /// The nodes, in order.
+    pub nodes: Vec<PlannedNode>,
+    /// The files, in order.
+    pub files: Vec<ManifestFile>,
+    /// What a person does, in order: a command, or a sentence. `DIR` stands for the folder with the files.
+    pub steps: Vec<String>,
+    /// What to know before it is run.
+    pub cautions: Vec<String>,
+}
+
+/// A node, and where it will be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedNode {
+    /// Its name: of its unit or container, and of its folders.
+    pub name: String,
+    /// Its host's name; absent where Docker chooses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Its address; absent where Docker gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<Ipv4Addr>,
+    /// Data centre.
+    pub data_center: String,
+    /// Rack.
+    pub rack: String,
+    /// Whether it holds no data.
+    pub coordinator: bool,
+}
+
+impl HostsPlan {
+    /// All files as one text, each with its name in a comment.
+    pub fn stream(&self) -> String {
+        let text = |file: &ManifestFile| format!("# {}\n{}", file.path, file.text);
+        self.files.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Renders a cluster that was planned.
+///
+/// # Errors
+/// Hosts that do not match the nodes, or what the form has no words for.
+pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
+    let form = options.form;
+    match form {
+        Form::Ansible | Form::Tofu => on_hosts(plan, options),
+        Form::Swarm | Form::Compose => Err(HostsError::Cannot {
+            form: form.as_str(),
+            what: "a rendering yet",
+            hint: "use --as ansible",
+        }),
+    }
+}
+
+fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
+    let form = options.form;
+    let (nodes, addresses) = (
+        plan.nodes.len(),
+        options.hosts.iter().map(|host| host.addresses.len()).sum(),
+    );
+    if options.hosts.is_empty() {
+        return Err(HostsError::NoHosts {
+            form: form.as_str(),
+            nodes,
+        });
+    }
+    if nodes != addresses {
+        return Err(HostsError::Count { nodes, addresses });
+    }
+    if plan.security.tls {
+        return Err(HostsError::Cannot {
+            form: form.as_str(),
+            what: "a cluster with TLS yet",
+            hint: "leave --tls out, and bring keystores by a role of yours",
+        });
+    }
+    let release = Release::find(&plan.release)
+        .ok()
+        .filter(|release| release.lock().is_some());
+    let Some(release) = release else {
+        return Err(HostsError::Cannot {
+            form: form.as_str(),
+            what: "a release without recorded checksums",
+            hint: "take a series, such as --cassandra 5.0",
+        });
+    };
+    let all = instances(plan, &options.hosts);
+    let (files, steps) = match form {
+        Form::Tofu => (tofu::files(plan, options, &all), tofu::steps(options)),
+        _ => (
+            ansible::files(plan, options, release, &all),
+            ansible_steps(),
+        ),
+    };
+    Ok(HostsPlan {
+        format: Format::new("hosts-plan", HOSTS_PLAN_VERSION),
+        name: plan.name.clone(),
+        form,
+        release: plan.release.clone(),
+        nodes: all.iter().map(|one| planned(one, options)).collect(),
+        files,
+        steps,
+        cautions: cautions(plan, options),
+    })
+}
+
+fn planned(one: &Instance<'_>, options: &Options) -> PlannedNode {
+    PlannedNode {
+        name: one.name.clone(),
+        host: Some(options.hosts[one.host].name.clone()),
+        address: Some(one.address),
+        data_center: one.node.data_center.clone(),
+        rack: one.node.rack.clone(),
+        coordinator: one.node.coordinator,
+    }
+}
+
+fn ansible_steps() -> Vec<String> {
+    [
+        "cd DIR",
+        "export HELENUS_JARS=FOLDER, where Cassandra's jars are: helenus hosts up sets it by itself",
+        "ansible-playbook site.yml --check --diff",
+        "ansible-playbook site.yml",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn cautions(plan: &ClusterPlan, options: &Options) -> Vec<String> {
+    let mut all = Vec::new();
+    if options.form == Form::Ansible {
+        if plan.security.auth {
+            all.push(
+                "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL"
+                    .to_owned(),
+            );
+        } else {
+            all.push(
+                "no password is asked of clients: let only trusted networks reach these hosts, or add --auth"
+                    .to_owned(),
+            );
+        }
+    }
+    all
+}

@@ -1,0 +1,1 @@
+//! Renderings for hosts, held against committed files.

@@ -1,0 +1,157 @@
+//! Clusters that are planned here and run elsewhere: the plan, from flags, a topology or a cluster of this machine.
+//! Refuses to look whether their machines hold them.
+
+use crate::cli::elsewhere::Elsewhere;
+use crate::cli::topology::Nodes;
+use crate::commands::up::{self, shape};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::archive;
+use helenus_cluster::context::Context;
+use helenus_model::access::Security;
+use helenus_model::kube::pod::DATA_FOLDER;
+use helenus_model::machine::Machine;
+use helenus_model::plan::{ClusterPlan, Folders, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::preset::PresetName;
+use helenus_model::release::Release;
+use helenus_model::topology::file::TopologyFile;
+use helenus_model::topology::flags::TopologyFlags;
+use helenus_model::topology::{Words, check_cluster_name};
+use helenus_model::units::Bytes;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// More memory than any plan wants: whether it fits is a question of the workers.
+const ANY_MEMORY: Bytes = Bytes(1 << 50);
+
+/// A planned cluster, and what it was planned from where that is not the plan of another one.
+pub(super) type Asked = (ClusterPlan, Option<PlanRequest>);
+
+/// The plan of the cluster that the flags name or describe.
+pub(super) fn asked(flags: &Elsewhere, context: &Context, ui: &Ui) -> Result<Asked, CommandError> {
+    let Some(what) = &flags.what else {
+        return of_flags(flags, ui);
+    };
+    let path = Path::new(what);
+    if path.is_file() || what.contains('/') || what.contains('.') {
+        let file = shape::read(path)?;
+        return planned(
+            flags,
+            file,
+            path.file_stem().and_then(|stem| stem.to_str()),
+            ui,
+        );
+    }
+    let state = context.clusters.load(what)?;
+    let mut plan = state.plan;
+    if let Some(name) = &flags.name {
+        plan.name.clone_from(name);
+    }
+    Ok((plan, None))
+}
+
+fn of_flags(flags: &Elsewhere, ui: &Ui) -> Result<Asked, CommandError> {
+    let Nodes { text, .. } = &flags.nodes;
+    let said = TopologyFlags {
+        nodes: Some(text.clone()),
+        data_centers: flags.dc.clone(),
+        racks: flags.racks,
+        coordinators: flags.coordinators,
+        ..TopologyFlags::default()
+    };
+    let file = TopologyFile {
+        topology: said.topology().map_err(|e| shape::usage(&e))?,
+        cassandra: None,
+        preset: None,
+        words: Words::default(),
+    };
+    planned(flags, file, None, ui)
+}
+
+/// Plans a topology; a flag wins over the file.
+fn planned(
+    flags: &Elsewhere,
+    file: TopologyFile,
+    stem: Option<&str>,
+    ui: &Ui,
+) -> Result<Asked, CommandError> {
+    let name = flags.name.as_deref().or(stem).unwrap_or("cassandra");
+    check_cluster_name(name).map_err(|e| shape::usage(&e))?;
+    let release = flags.cassandra.as_deref().or(file.cassandra.as_deref());
+    let release = Release::find(release.unwrap_or("5.0"))
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let preset = match (flags.preset, &file.preset) {
+        (Some(preset), _) => preset.into(),
+        (None, Some(name)) => shape::named(name, "the topology")?,
+        (None, None) => PresetName::Tiny,
+    };
+    let topology = file.topology;
+    let mut by_node = shape::by_node(&topology, release)?;
+    if topology.has_network() {
+        ui.note("note: the distances of the topology are emulated on this machine only");
+    }
+    if by_node.iter().any(|words| words.disk.is_some()) || file.words.disk.is_some() {
+        ui.note("note: the disks in memory of the topology are of this machine only: there, nodes write to their volumes");
+    }
+    by_node.iter_mut().for_each(|words| words.disk = None);
+    let texts: Vec<String> = file
+        .words
+        .set
+        .iter()
+        .chain(&flags.node.set)
+        .cloned()
+        .collect();
+    let request = PlanRequest {
+        name: name.to_owned(),
+        release: release.version.to_owned(),
+        preset,
+        heap: flags.node.heap.or(file.words.heap),
+        new_heap: flags.node.new_heap.or(file.words.new_heap),
+        tokens: flags.node.tokens,
+        initial_tokens: Vec::new(),
+        set: up::checked(release, &texts, ui)?,
+        like: false,
+        jvm: file
+            .words
+            .jvm
+            .iter()
+            .chain(&flags.node.jvm)
+            .cloned()
+            .collect(),
+        security: Security {
+            auth: flags.node.auth,
+            tls: flags.node.tls,
+            client_auth: flags.client_auth,
+        },
+        machine: Machine {
+            cores: flags.worker_cpus,
+            memory: flags.worker_memory,
+            arch: "x86_64".to_owned(),
+            kernel: String::new(),
+            processor: String::new(),
+        },
+        addresses: addresses(topology.nodes()),
+        ports: STANDARD_PORTS,
+        folder: DATA_FOLDER.to_owned(),
+        available: ANY_MEMORY,
+        clusters: 1,
+        memory_limit: None,
+        cpus: flags.cpus,
+        disk_speed: None,
+        disk: None,
+        folders: Folders::default(),
+        archive: archive::of_release(release.version),
+        by_node,
+        network: None,
+        topology,
+    };
+    let plan = plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    Ok((plan, Some(request)))
+}
+
+/// Addresses that stand for those of pods, from the block for documentation; a rendering has none of them.
+fn addresses(nodes: usize) -> Vec<Ipv4Addr> {
+    (1..=nodes)
+        .map(|k| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + k as u32))
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! `helenus hosts`: clusters on hosts of your own, by the tools that people use there.
+//! Refuses to log in anywhere itself: Ansible does.
+
+mod act;
+mod inside;
+mod render;
+mod view;
+
+use crate::cli::hosts::{Hosts, HostsWhat};
+use crate::commands::up::Watcher;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::event::Event;
+use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState};
+use helenus_cluster::store::Store;
+use helenus_model::hosts::options::HostsError;
+use helenus_model::hosts::{HostsPlan, PlannedNode};
+use helenus_model::release::{Arch, Release};
+use helenus_model::topology::name_hint;
+use std::path::PathBuf;
+
+pub(crate) fn run(flags: &Hosts, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.what {
+        HostsWhat::Up(flags) => act::up(flags, context, ui),
+        HostsWhat::Wait(flags) => act::wait(flags, context, ui),
+        HostsWhat::Status(flags) => view::run(flags, context, ui),
+        HostsWhat::Logs(flags) => inside::logs(flags, context, ui),
+        HostsWhat::Nodetool(flags) => inside::nodetool(flags, context, ui),
+        HostsWhat::Restart(flags) => act::restart(flags, context, ui),
+        HostsWhat::Rm(flags) => act::rm(flags, context, ui),
+        HostsWhat::Render(flags) => render::run(flags, context, ui),
+    }
+}
+
+/// The clusters of this user on hosts.
+fn clusters(context: &Context) -> HostsClusters {
+    HostsClusters::of(&context.paths.state)
+}
+
+/// The cluster of this name, as it is known and as it was rendered.
+fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), CommandError> {
+    let state = clusters(context).load(name).map_err(ClusterError::from)?;
+    let plan = state.rendered().map_err(|error| refused(&error))?;
+    Ok((state, plan))
+}
+
+/// An error of the model, as one of usage.
+fn refused(error: &HostsError) -> CommandError {
+    CommandError::of(code::USAGE, error).hint(error.hint())
+}
+
+/// The Ansible of this machine, for the files of a cluster.
+fn ansible(plan: &HostsPlan, context: &Context, ui: &Ui) -> Result<Ansible, CommandError> {
+    let folder = clusters(context).folder(&plan.name);
+    let found = Ansible::find(&folder, &jars(plan, context, ui)?);
+    Ok(found.map_err(ClusterError::from)?)
+}
+
+/// The folder with the release's jars, fetched where it is not there.
+fn jars(plan: &HostsPlan, context: &Context, ui: &Ui) -> Result<PathBuf, CommandError> {
+    let release = Release::find(&plan.release)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
+    let mut watcher = Watcher::new(ui, "", 0);
+    let files = store
+        .ensure(
+            release,
+            Arch::here(),
+            &context.cancel.flag(),
+            &mut |event| watcher.see(&Event::Store(event)),
+        )
+        .map_err(ClusterError::from)?;
+    let folder = files.jars.first().and_then(|jar| jar.parent());
+    Ok(folder.map(PathBuf::from).unwrap_or_default())
+}
+
+/// The node that `NAME[/NODE]` means: the first where none is named.
+fn node<'a>(plan: &'a HostsPlan, named: Option<&str>) -> Result<&'a PlannedNode, CommandError> {
+    let Some(named) = named else {
+        let first = plan.nodes.first();
+        return first.ok_or_else(|| CommandError::new(code::USAGE, "the cluster has no node"));
+    };
+    // `node2` means the same as `demo-node2`.
+    let whole = format!("{}-{named}", plan.name);
+    let found = plan
+        .nodes
+        .iter()
+        .find(|node| node.name == named || node.name == whole);
+    found.ok_or_else(|| {
+        let known: Vec<String> = plan.nodes.iter().map(|node| node.name.clone()).collect();
+        CommandError::new(code::USAGE, format!("{} has no node {named}", plan.name))
+            .hint(name_hint(named, &known))
+    })
+}
+
+/// Cluster and node of `NAME[/NODE]`.
+fn target(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('/') {
+        Some((name, node)) => (name, Some(node)),
+        None => (text, None),
+    }
+}

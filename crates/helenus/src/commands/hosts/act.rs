@@ -1,0 +1,334 @@
+//! `helenus hosts up`, `wait`, `restart` and `rm`: Ansible does it, and the nodes themselves are asked whether it is so.
+//! Refuses to believe a tool that says it is done.
+
+use super::render::{files, options};
+use super::view::HostsStatus;
+use super::{ansible, clusters, jars, known, refused};
+use crate::cli::hosts::{Act, Up, Wait};
+use crate::commands::elsewhere::asked;
+use crate::commands::up::plural;
+use crate::error::{CommandError, code};
+use crate::ui::{Answers, Progress, Table, Ui};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::hosts::{self, Ansible, HostEnd, HostsState, NodeState, PlayEvent, Played};
+use helenus_model::access::Access;
+use helenus_model::format::Format;
+use helenus_model::hosts::options::Form;
+use helenus_model::hosts::{HostsPlan, Playbook, render};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Between two questions whether all nodes serve.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+
+pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let began = Instant::now();
+    let (planned, request) = asked(&flags.cluster, context, ui)?;
+    let options = options(
+        Form::Ansible,
+        (&flags.cluster, &flags.place, None),
+        &planned,
+    )?;
+    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    let all = clusters(context);
+    if let Some(old) = all.find(&planned.name).map_err(ClusterError::from)? {
+        keeps_its_hosts(&old, &plan)?;
+    }
+    for caution in &plan.cautions {
+        ui.caution(caution);
+    }
+    if flags.dry_run {
+        ui.result(&plan, || {
+            format!("{}\nno host was touched (--dry-run)\n", files(&plan))
+        });
+        return Ok(0);
+    }
+    // Before anything is written: what is missing here is said at once.
+    Ansible::find(&all.folder(&plan.name), &jars(&plan, context, ui)?)
+        .map_err(ClusterError::from)?;
+    let state = HostsState::new((planned, request), options);
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    if !flags.check {
+        all.save(&state).map_err(failed)?;
+    }
+    hosts::lay_out(&all, &plan).map_err(failed)?;
+    let played = play(Playbook::Site, flags.check, &plan, context, ui);
+    if flags.check {
+        if all.find(&plan.name).map_err(ClusterError::from)?.is_none() {
+            all.forget(&plan.name).map_err(failed)?;
+        }
+        let shown = HostsPlayed::new(&plan.name, "check", true, played?);
+        ui.result(&shown, || shown.text());
+        return Ok(0);
+    }
+    played.map_err(|error| {
+        let name = &plan.name;
+        error.or_else_hint(&format!("helenus hosts rm {name} takes back what was done"))
+    })?;
+    until_all_serve(&state, &plan, (flags.timeout, began), context, ui)
+}
+
+/// A host that leaves the list would go on running its node: nobody would know of it any more.
+fn keeps_its_hosts(old: &HostsState, plan: &HostsPlan) -> Result<(), CommandError> {
+    let now: BTreeSet<_> = plan.nodes.iter().filter_map(|node| node.address).collect();
+    let gone = old
+        .options
+        .hosts
+        .iter()
+        .find(|host| host.addresses.iter().any(|address| !now.contains(address)));
+    match gone {
+        None => Ok(()),
+        Some(host) => {
+            let text = format!(
+                "{} carries a node of {}, and is not in the list",
+                host.name, plan.name
+            );
+            let hint = format!(
+                "helenus hosts rm {} first, or name all of its hosts",
+                plan.name
+            );
+            Err(CommandError::new(code::USAGE, text).hint(hint))
+        }
+    }
+}
+
+pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (state, plan) = known(&flags.name, context)?;
+    until_all_serve(&state, &plan, (flags.timeout, Instant::now()), context, ui)
+}
+
+/// Asks the nodes until all serve, and shows them.
+fn until_all_serve(
+    state: &HostsState,
+    plan: &HostsPlan,
+    (timeout, began): (Duration, Instant),
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let progress = ui.progress("waiting until all nodes serve");
+    let asked_since = Instant::now();
+    let nodes = loop {
+        let nodes = hosts::nodes(state, plan, &Access::default());
+        let silent: Vec<&NodeState> = nodes.iter().filter(|one| !one.serves).collect();
+        if silent.is_empty() {
+            break nodes;
+        }
+        if context.cancel.is_set() {
+            return Err(CommandError::new(
+                code::INTERRUPTED,
+                "interrupted; the cluster stays as it is",
+            ));
+        }
+        if asked_since.elapsed() > timeout {
+            let name = &silent[0].node.name;
+            let why = silent[0].why.clone().unwrap_or_default();
+            let text = format!(
+                "{} of {} do not serve: {name}: {why}",
+                silent.len(),
+                plural(nodes.len(), "node")
+            );
+            let hint = format!("helenus hosts logs {}/{name} shows its log", plan.name);
+            return Err(CommandError::new(code::CLUSTER, text).hint(hint));
+        }
+        progress.say(format!(
+            "{} of {} serve",
+            nodes.len() - silent.len(),
+            plural(nodes.len(), "node")
+        ));
+        std::thread::sleep(ASK_EVERY);
+    };
+    drop(progress);
+    let after = u64::try_from(began.elapsed().as_millis()).ok();
+    let view = hosts::view(state, &nodes, &Access::default()).ok();
+    let status = HostsStatus::new(plan, nodes, view.as_ref(), after);
+    ui.result(&status, || status.text(view.as_ref()));
+    Ok(0)
+}
+
+/// What became of the hosts of a playbook.
+#[derive(Debug, Serialize)]
+struct HostsPlayed {
+    /// `helenus.hosts-played/1`.
+    format: Format,
+    /// The cluster.
+    name: String,
+    /// `check`, `restart` or `rm`.
+    what: &'static str,
+    /// Whether nothing was done.
+    dry_run: bool,
+    /// Tasks that changed something, or would, on all hosts.
+    changed: u32,
+    /// By host; empty where none was touched.
+    hosts: BTreeMap<String, HostEnd>,
+}
+
+impl HostsPlayed {
+    fn new(name: &str, what: &'static str, dry_run: bool, played: Played) -> Self {
+        Self {
+            format: Format::new("hosts-played", 1),
+            name: name.to_owned(),
+            what,
+            dry_run,
+            changed: played.changed(),
+            hosts: played.hosts,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut table = Table::new(&["host", ">tasks", ">changed"]);
+        for (name, host) in &self.hosts {
+            table.row([name.clone(), host.ok.to_string(), host.changed.to_string()]);
+        }
+        format!("{}\n{}\n", table.render(), self.answer())
+    }
+}
+
+impl Answers for HostsPlayed {
+    fn answer(&self) -> String {
+        let hosts = plural(self.hosts.len(), "host");
+        let Self { name, changed, .. } = self;
+        match (self.what, self.dry_run) {
+            ("check", _) => format!("{name}: Ansible would change {changed} things on {hosts}"),
+            (what, true) => format!("{name}: nothing was done ({what} --dry-run)"),
+            ("rm", false) => format!("{name} was removed from {hosts}"),
+            (what, false) => format!("{name}: {what} done on {hosts}"),
+        }
+    }
+}
+
+pub(super) fn restart(flags: &Act, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (state, plan) = known(&flags.name, context)?;
+    if flags.dry_run {
+        return dry("restart", &plan, ui);
+    }
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    hosts::lay_out(&clusters(context), &plan).map_err(failed)?;
+    let played = play(Playbook::Restart, false, &plan, context, ui)?;
+    let silent = hosts::nodes(&state, &plan, &Access::default());
+    if let Some(one) = silent.iter().find(|one| !one.serves) {
+        let why = one.why.clone().unwrap_or_default();
+        let text = format!(
+            "Ansible says that all nodes were restarted, but {} does not serve: {why}",
+            one.node.name
+        );
+        return Err(CommandError::new(code::CLUSTER, text).hint(format!(
+            "helenus hosts logs {}/{}",
+            plan.name, one.node.name
+        )));
+    }
+    let shown = HostsPlayed::new(&plan.name, "restart", false, played);
+    ui.result(&shown, || shown.text());
+    Ok(0)
+}
+
+pub(super) fn rm(flags: &Act, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (state, plan) = known(&flags.name, context)?;
+    if flags.dry_run {
+        return dry("rm", &plan, ui);
+    }
+    let all = clusters(context);
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    hosts::lay_out(&all, &plan).map_err(failed)?;
+    let played = play(Playbook::Remove, false, &plan, context, ui)?;
+    let left = hosts::nodes(&state, &plan, &Access::default());
+    if let Some(one) = left.iter().find(|one| one.serves) {
+        let text = format!(
+            "Ansible says that all was removed, but {} still serves",
+            one.node.name
+        );
+        return Err(CommandError::new(code::CLUSTER, text).hint(
+            "look at that host: another cluster may have its address; the cluster is still known here".to_owned(),
+        ));
+    }
+    all.forget(&plan.name).map_err(failed)?;
+    let shown = HostsPlayed::new(&plan.name, "rm", false, played);
+    ui.result(&shown, || shown.text());
+    Ok(0)
+}
+
+/// What would be done, without a look at any host.
+fn dry(what: &'static str, plan: &HostsPlan, ui: &Ui) -> Result<u8, CommandError> {
+    let none = Played {
+        hosts: BTreeMap::new(),
+    };
+    let shown = HostsPlayed::new(&plan.name, what, true, none);
+    ui.result(&shown, || {
+        let mut table = Table::new(&["node", "host", "address"]);
+        for node in &plan.nodes {
+            let address = node.address.map(|address| address.to_string());
+            table.row([
+                node.name.clone(),
+                node.host.clone().unwrap_or_default(),
+                address.unwrap_or_default(),
+            ]);
+        }
+        format!("{}\n{}\n", table.render(), shown.answer())
+    });
+    Ok(0)
+}
+
+/// Runs a playbook, and says what it does.
+fn play(
+    playbook: Playbook,
+    check: bool,
+    plan: &HostsPlan,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Played, CommandError> {
+    let ansible = ansible(plan, context, ui)?;
+    let progress = ui.progress(&format!("ansible {}: {}", ansible.version, playbook.file()));
+    let hosts: BTreeSet<&str> = plan
+        .nodes
+        .iter()
+        .filter_map(|node| node.host.as_deref())
+        .collect();
+    let mut seen = Seen::default();
+    let mut see = |event: &PlayEvent| seen.say(event, hosts.len(), &progress, ui);
+    let played = ansible.play(playbook, check, &context.cancel, &mut see);
+    Ok(played.map_err(ClusterError::from)?)
+}
+
+/// The task that runs now, and the hosts that have done it.
+#[derive(Default)]
+struct Seen {
+    task: String,
+    done: BTreeSet<String>,
+}
+
+impl Seen {
+    fn say(&mut self, event: &PlayEvent, hosts: usize, progress: &Progress, ui: &Ui) {
+        match event {
+            PlayEvent::Play { name } => {
+                if !name.is_empty() && ui.live() {
+                    ui.note(name);
+                }
+            }
+            PlayEvent::Task { name } => {
+                self.task.clone_from(name);
+                self.done.clear();
+                progress.say(name.clone());
+            }
+            PlayEvent::Ok(at) | PlayEvent::Skipped(at) => {
+                // A free strategy has hosts at several tasks: what is shown is that of the last event.
+                if at.task != self.task {
+                    self.task.clone_from(&at.task);
+                    self.done.clear();
+                }
+                self.done.insert(at.host.clone());
+                progress.say(format!(
+                    "{}: {} of {}",
+                    at.task,
+                    self.done.len(),
+                    plural(hosts, "host")
+                ));
+            }
+            PlayEvent::Retry(at) => {
+                progress.say(format!("{}: {} is not ready yet", at.task, at.host))
+            }
+            PlayEvent::Failed(_) | PlayEvent::Unreachable(_) | PlayEvent::NoHosts => {}
+            PlayEvent::Stats { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `helenus hosts render`: a cluster as files of a tool, on standard output or in a folder.
+//! Refuses a folder with files of somebody else: the tool would take them, too.
+
+use super::refused;
+use crate::cli::elsewhere::Elsewhere;
+use crate::cli::hosts::{Containers, HostsPlace, Render};
+use crate::commands::elsewhere::asked;
+use crate::commands::up::plural;
+use crate::error::{CommandError, code};
+use crate::outfile;
+use crate::ui::{Answers, Table, Ui};
+use fs_err as fs;
+use helenus_cluster::context::Context;
+use helenus_model::hosts::options::{Form, HostsError, Login, Options};
+use helenus_model::hosts::{HostsPlan, machines, render};
+use helenus_model::plan::ClusterPlan;
+use std::path::Path;
+
+impl Answers for HostsPlan {
+    fn answer(&self) -> String {
+        format!(
+            "cluster {}: Cassandra {}, {}, as {}",
+            self.name,
+            self.release,
+            plural(self.nodes.len(), "node"),
+            self.form.as_str()
+        )
+    }
+}
+
+pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (planned, _) = asked(&flags.cluster, context, ui)?;
+    let more = Some(&flags.more);
+    let options = options(flags.form, (&flags.cluster, &flags.place, more), &planned)?;
+    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    for caution in &plan.cautions {
+        ui.caution(caution);
+    }
+    if let Some(folder) = flags.output.as_deref().filter(|_| !flags.dry_run) {
+        write(&plan, folder)?;
+        ui.result(&plan, || {
+            let written = plural(plan.files.len(), "file");
+            text(&plan, folder) + &format!("\n{written} written to {}\n", folder.display())
+        });
+    } else if flags.dry_run {
+        let folder = flags.output.as_deref().unwrap_or(Path::new("DIR"));
+        ui.result(&plan, || {
+            text(&plan, folder) + "\nnothing was written (--dry-run)\n"
+        });
+    } else {
+        ui.result(&plan, || plan.stream());
+    }
+    Ok(0)
+}
+
+/// What the flags ask for beside the cluster's plan.
+pub(super) fn options(
+    form: Form,
+    (cluster, place, more): (&Elsewhere, &HostsPlace, Option<&Containers>),
+    planned: &ClusterPlan,
+) -> Result<Options, CommandError> {
+    let HostsPlace {
+        hosts,
+        user,
+        key,
+        ssh_port,
+        no_machine,
+        memory_limit,
+    } = place;
+    let hosts = match hosts {
+        None => Vec::new(),
+        Some(text) => machines::parse(text, &planned.name)
+            .map_err(|error| refused(&HostsError::from(error)))?,
+    };
+    let mut options = Options {
+        hosts,
+        login: Login {
+            user: user.clone(),
+            key: key.as_ref().map(|key| key.display().to_string()),
+            port: *ssh_port,
+        },
+        machine: !no_machine,
+        memory_limit: *memory_limit,
+        cpus: cluster.worker_cpus,
+        memory: cluster.worker_memory,
+        ..Options::new(form, &planned.release)
+    };
+    if let Some(more) = more {
+        options.image = more.image.clone().unwrap_or(options.image);
+        options.network = more.network;
+        options.provider = more.provider;
+        options.disk = more.disk;
+    }
+    Ok(options)
+}
+
+/// Writes the files, each whole; a folder with others is an error.
+fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    fs::create_dir_all(folder).map_err(failed)?;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let ours = plan.files.iter().any(|file| {
+            let first = Path::new(&file.path).iter().next();
+            first == Some(&name)
+        });
+        // What the tools themselves keep beside their files may stay.
+        let theirs = name.to_string_lossy();
+        let kept = theirs.starts_with('.') || theirs.starts_with("terraform.tfstate");
+        if !ours && !kept {
+            let text = format!(
+                "{} has {theirs}, which is not part of this rendering",
+                folder.display()
+            );
+            return Err(CommandError::new(code::USAGE, text)
+                .hint("remove it, or name another folder".to_owned()));
+        }
+    }
+    for file in &plan.files {
+        let path = folder.join(&file.path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        outfile::write(&path, file.text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The files of a rendering, and what is done beside running it.
+fn text(plan: &HostsPlan, folder: &Path) -> String {
+    let shown = folder.display().to_string();
+    let step = |step: &String| format!("  {}\n", step.replace("DIR", &shown));
+    let steps: String = plan.steps.iter().map(step).collect();
+    format!("{}\n{}\n\nsteps:\n{steps}", files(plan), plan.answer())
+}
+
+/// The files of a rendering as a table; those of a node, of a role or of all hosts in one line.
+pub(super) fn files(plan: &HostsPlan) -> String {
+    let mut table = Table::new(&["file", ">lines", "what it has"]);
+    let mut groups: Vec<(String, usize, usize, &str)> = Vec::new();
+    for file in &plan.files {
+        let folders: Vec<&str> = file.path.split('/').collect();
+        let shown = match &folders[..] {
+            ["files" | "roles", name, _, ..] => format!("{}/{name}/", folders[0]),
+            ["host_vars", _] => "host_vars/".to_owned(),
+            _ => file.path.clone(),
+        };
+        let lines = file.text.lines().count();
+        match groups.iter_mut().find(|(name, ..)| *name == shown) {
+            Some((_, count, sum, _)) => {
+                *count += 1;
+                *sum += lines;
+            }
+            None => groups.push((shown, 1, lines, &file.about)),
+        }
+    }
+    for (name, count, lines, about) in groups {
+        let about = match (name.as_str(), count) {
+            (_, 1) => about.to_owned(),
+            ("host_vars/", n) => format!("the nodes of each host: {}", plural(n, "file")),
+            (name, n) if name.starts_with("files/") => {
+                format!("configuration: {}", plural(n, "file"))
+            }
+            (_, n) => format!("{about}: {}", plural(n, "file")),
+        };
+        table.row([name, lines.to_string(), about]);
+    }
+    table.render()
+}
