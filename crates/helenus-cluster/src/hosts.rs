@@ -10,10 +10,12 @@ pub use nodes::{NodeState, ask, nodes, view};
 use crate::kept::{Keep, Kept};
 use fs_err as fs;
 use helenus_model::format::Format;
+use helenus_model::guard::{SeenNode, Sight};
 use helenus_model::hosts::options::{HostsError, Options};
 use helenus_model::hosts::{HostsPlan, render};
 use helenus_model::plan::{ClusterPlan, PlanRequest};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,9 @@ pub struct HostsState {
     pub plan: ClusterPlan,
     /// The hosts' part.
     pub options: Options,
+    /// Cassandra's ids of its nodes, once they served: what answers with another one is not this cluster.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub host_ids: BTreeSet<String>,
     /// What Cassandra's part was planned from; absent where it was that of another cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<PlanRequest>>,
@@ -53,6 +58,7 @@ impl HostsState {
             format: Format::new("hosts-state", HOSTS_STATE_VERSION),
             plan,
             options,
+            host_ids: BTreeSet::new(),
             asked: asked.map(Box::new),
         }
     }
@@ -64,6 +70,13 @@ impl HostsState {
     pub fn rendered(&self) -> Result<HostsPlan, HostsError> {
         render(&self.plan, &self.options)
     }
+}
+
+/// The cluster on hosts that was seen: brought up by this user, and each of its nodes has an id of one of ours.
+pub fn owner(all: &HostsClusters, sight: &Sight) -> Option<HostsState> {
+    let state = all.find(&sight.cluster_name).ok()??;
+    let ours = |node: &SeenNode| state.host_ids.contains(&node.host_id);
+    (!sight.nodes.is_empty() && sight.nodes.iter().all(ours)).then_some(state)
 }
 
 /// Writes the files into the cluster's own folder, in place of those that were there, and says where that is.

@@ -60,7 +60,7 @@ pub enum LauncherError {
     #[error("{0} is not set")]
     Variable(&'static str),
     /// The pod's address.
-    #[error("{POD_IP} is {0:?}, which is no address")]
+    #[error("{0:?} is no address, and no name that has one")]
     Address(String),
     /// The pod's configuration.
     #[error(transparent)]
@@ -254,10 +254,24 @@ fn variable(env: &Env, name: &'static str) -> Result<String, LauncherError> {
     Ok(value.to_string_lossy().into_owned())
 }
 
+/// The address of the variable, or of the name in it; where it is not set, that of this container's own name, which
+/// Docker gives it.
 fn own_address(env: &Env) -> Result<IpAddr, LauncherError> {
-    let text = variable(env, POD_IP)?;
-    let parsed = text.parse();
-    parsed.map_err(|_| LauncherError::Address(text))
+    let text = match env.var(POD_IP) {
+        Some(text) => text.to_string_lossy().into_owned(),
+        None => {
+            let name = rustix::system::uname();
+            name.nodename().to_string_lossy().into_owned()
+        }
+    };
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let found = addresses_of(&text);
+    let four = found.iter().find(|address| address.is_ipv4());
+    four.or(found.first())
+        .copied()
+        .ok_or(LauncherError::Address(text))
 }
 
 /// The addresses of the seeds, after some waiting of those that have any.
@@ -373,8 +387,15 @@ mod tests {
             own_address(&env("10.0.0.1")).expect("one"),
             IpAddr::from([10, 0, 0, 1])
         );
-        let wrong = own_address(&env("here")).expect_err("no address");
-        assert_eq!(wrong.to_string(), "POD_IP is \"here\", which is no address");
+        assert_eq!(
+            own_address(&env("localhost")).expect("a name"),
+            IpAddr::from([127, 0, 0, 1])
+        );
+        let wrong = own_address(&env("no such name")).expect_err("no address");
+        assert_eq!(
+            wrong.to_string(),
+            "\"no such name\" is no address, and no name that has one"
+        );
         let none = variable(&Env::default(), POD_NAME).expect_err("not set");
         assert_eq!(none.to_string(), "POD_NAME is not set");
     }

@@ -5,6 +5,7 @@ use crate::inside::KubeTarget;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, NodeError};
 use helenus_cluster::guard;
+use helenus_cluster::hosts::{HostsClusters, HostsState, owner};
 use helenus_cluster::reach::{self, cql_address};
 use helenus_cluster::shell;
 use helenus_cluster::state::ClusterState;
@@ -24,6 +25,8 @@ pub struct Target {
     pub cluster: Option<ClusterState>,
     /// Ours on Kubernetes, where it is: its addresses are for generators in pods beside it.
     pub kube: Option<KubeTarget>,
+    /// Ours on hosts, where it is.
+    pub hosts: Option<Box<HostsState>>,
     /// CQL addresses.
     pub endpoints: Vec<SocketAddr>,
     /// By data centre the addresses of nodes that only coordinate; empty where there are none, and where a person named
@@ -55,7 +58,9 @@ impl Target {
     /// The plan of a cluster of ours, wherever it is.
     pub fn plan(&self) -> Option<&ClusterPlan> {
         let here = self.cluster.as_ref().map(|state| &state.plan);
-        here.or_else(|| self.kube.as_ref().map(|kube| &kube.state.plan))
+        let kube = self.kube.as_ref().map(|kube| &kube.state.plan);
+        let hosts = self.hosts.as_ref().map(|hosts| &hosts.plan);
+        here.or(kube).or(hosts)
     }
 
     /// The data centres that are there, each once.
@@ -175,6 +180,7 @@ pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetErr
         nodes: state.plan.nodes.len(),
         cluster: Some(state.clone()),
         kube: None,
+        hosts: None,
         endpoints,
         access: state.access.clone(),
         owned: true,
@@ -202,6 +208,7 @@ pub fn kube(context: &Context, name: &str, given: &Given) -> Result<Target, Targ
         cluster: None,
         access: there.access.clone(),
         kube: Some(there),
+        hosts: None,
         endpoints: nodes.iter().map(|node| node.address).collect(),
         owned: true,
         foreign: None,
@@ -238,9 +245,12 @@ pub fn hosts(
     given: &Given,
 ) -> Result<Target, TargetError> {
     let mut first: Option<(Sight, Verdict)> = None;
+    let mut hosts = None;
     for &host in endpoints {
         let sight = look(context, host, &given.options)?;
-        let verdict = through(&sight, host, named)?;
+        hosts = hosts.or_else(|| owner(&HostsClusters::of(&context.paths.state), &sight));
+        let ours = hosts.as_ref().map(|state| state.plan.name.as_str());
+        let verdict = through(&sight, host, ours.or(named))?;
         match &first {
             None => first = Some((sight, verdict)),
             Some((known, _)) => same_cluster(known, &sight, host)?,
@@ -259,11 +269,12 @@ pub fn hosts(
         gateways: BTreeMap::new(),
         data_center: Some(sight.data_center.clone()),
         nodes: sight.nodes.len(),
-        owned: cluster.is_some(),
-        foreign: cluster.is_none().then_some(sight),
+        owned: cluster.is_some() || hosts.is_some(),
+        foreign: (cluster.is_none() && hosts.is_none()).then_some(sight),
         access: given.access_to(cluster.as_ref()),
         cluster,
         kube: None,
+        hosts: hosts.map(Box::new),
         endpoints: endpoints.to_vec(),
     })
 }

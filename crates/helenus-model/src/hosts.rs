@@ -7,6 +7,7 @@ pub mod options;
 mod ansible;
 mod instance;
 mod render;
+mod stack;
 mod tofu;
 
 pub use ansible::{PLAYBOOKS, Playbook};

@@ -27,4 +27,4 @@ pub use render::{KUBE_PLAN_VERSION, KubePlan, ManifestFile, PodSet, render};
 pub use stateful::CONTAINER;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -288,7 +288,10 @@ fn mebibytes(size: Bytes) -> String {
 /// The release's jars as `sha256sum -c` reads them.
 fn checksums(release: &Release) -> String {
     // Hosts have the processor of the machine that the jars come from.
-    let jars = release.lock().into_iter().flat_map(|lock| lock.artifacts(Arch::here()));
+    let jars = release
+        .lock()
+        .into_iter()
+        .flat_map(|lock| lock.artifacts(Arch::here()));
     let all: BTreeMap<&str, &str> = jars
         .map(|jar| (jar.file.as_str(), jar.sha256.as_str()))
         .collect();

@@ -56,10 +56,13 @@ pub(super) fn instances<'a>(plan: &'a ClusterPlan, hosts: &[Host]) -> Vec<Instan
     });
     let mut all: Vec<Instance<'a>> = Vec::new();
     for (node, (host, number, address)) in plan.nodes.iter().zip(places) {
-        let known = all
+        let known: Vec<&Instance<'a>> = all
             .iter()
-            .filter(|one| one.seed && one.node.data_center == node.data_center);
-        let seed = !node.coordinator && known.count() < SEEDS;
+            .filter(|one| one.seed && one.node.data_center == node.data_center)
+            .collect();
+        // Two seeds on one host would be gone together.
+        let seed =
+            !node.coordinator && known.len() < SEEDS && known.iter().all(|one| one.host != host);
         all.push(Instance {
             name: format!("{}-{}", plan.name, node.name),
             host,
@@ -243,6 +246,11 @@ mod tests {
             r#"-Da="b\c""#,
             "",
         ];
-        insta::assert_snapshot!(arguments(&words.map(str::to_owned)), @"");
+        insta::assert_snapshot!(arguments(&words.map(str::to_owned)), @r#"
+        -Xmx64M
+        "-XX:OnOutOfMemoryError=kill -9 %p"
+        "-Da=\"b\\c\""
+        ""
+        "#);
     }
 }

@@ -147,12 +147,26 @@ mod tests {
 
     #[test]
     fn hosts_are_addresses_ranges_and_names() {
-        insta::assert_snapshot!(shown("10.0.0.11-13, 10.0.1.5"), @"");
-        insta::assert_snapshot!(shown("big=10.0.0.1+10.0.0.2,10.0.0.3"), @"");
-        insta::assert_snapshot!(shown("10.0.0.300"), @"");
-        insta::assert_snapshot!(shown("10.0.0.9-3"), @"");
-        insta::assert_snapshot!(shown("10.0.0.1,a=10.0.0.1"), @"");
-        insta::assert_snapshot!(shown("seeds=10.0.0.1"), @"");
-        insta::assert_snapshot!(shown(" , "), @"");
+        insta::assert_snapshot!(shown("10.0.0.11-13, 10.0.1.5"), @"
+        demo-1=10.0.0.11 demo-2=10.0.0.12 demo-3=10.0.0.13 demo-4=10.0.1.5
+        ");
+        insta::assert_snapshot!(shown("big=10.0.0.1+10.0.0.2,10.0.0.3"), @"
+        big=10.0.0.1+10.0.0.2 demo-2=10.0.0.3
+        ");
+        insta::assert_snapshot!(shown("10.0.0.300"), @r#"
+        "10.0.0.300" is no IPv4 address, and no range such as 10.0.0.11-16 (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
+        "#);
+        insta::assert_snapshot!(shown("10.0.0.9-3"), @r#"
+        the range "10.0.0.9-3" ends before it begins (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
+        "#);
+        insta::assert_snapshot!(shown("10.0.0.1,a=10.0.0.1"), @"
+        10.0.0.1 stands twice in the list of hosts (give each node an address of its own)
+        ");
+        insta::assert_snapshot!(shown("seeds=10.0.0.1"), @r#"
+        "seeds" cannot name a host (use letters, digits, dashes and dots, such as db1=10.0.0.11)
+        "#);
+        insta::assert_snapshot!(shown(" , "), @"
+        the list of hosts is empty (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
+        ");
     }
 }

@@ -140,6 +140,22 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Wants one address for each node.
+    ///
+    /// # Errors
+    /// No hosts, or not as many addresses.
+    pub(super) fn match_hosts(&self, nodes: usize) -> Result<(), HostsError> {
+        let addresses = self.hosts.iter().map(|host| host.addresses.len()).sum();
+        let form = self.form.as_str();
+        match (self.hosts.is_empty(), nodes == addresses) {
+            (true, _) => Err(HostsError::NoHosts { form, nodes }),
+            (false, false) => Err(HostsError::Count { nodes, addresses }),
+            (false, true) => Ok(()),
+        }
+    }
+}
+
 /// Why a cluster cannot be rendered for hosts.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HostsError {

@@ -1,10 +1,9 @@
 //! A cluster's plan as the files of a tool, with what is to be done beside running it.
 //! Refuses a plan whose nodes and hosts do not match.
 
-use super::ansible;
 use super::instance::{Instance, instances};
 use super::options::{Form, HostsError, Options};
-use super::tofu;
+use super::{ansible, stack, tofu};
 use crate::format::Format;
 use crate::kube::ManifestFile;
 use crate::plan::ClusterPlan;
@@ -71,34 +70,25 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsE
     let form = options.form;
     match form {
         Form::Ansible | Form::Tofu => on_hosts(plan, options),
-        Form::Swarm | Form::Compose => Err(HostsError::Cannot {
-            form: form.as_str(),
-            what: "a rendering yet",
-            hint: "use --as ansible",
-        }),
+        Form::Swarm | Form::Compose => stack::render(plan, options),
     }
 }
 
 fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
     let form = options.form;
-    let (nodes, addresses) = (
-        plan.nodes.len(),
-        options.hosts.iter().map(|host| host.addresses.len()).sum(),
-    );
-    if options.hosts.is_empty() {
-        return Err(HostsError::NoHosts {
-            form: form.as_str(),
-            nodes,
-        });
-    }
-    if nodes != addresses {
-        return Err(HostsError::Count { nodes, addresses });
-    }
+    options.match_hosts(plan.nodes.len())?;
     if plan.security.tls {
         return Err(HostsError::Cannot {
             form: form.as_str(),
             what: "a cluster with TLS yet",
             hint: "leave --tls out, and bring keystores by a role of yours",
+        });
+    }
+    if plan.without_secrets() != *plan {
+        return Err(HostsError::Cannot {
+            form: form.as_str(),
+            what: "a password among its settings: its files are read by many",
+            hint: "leave that --set or --jvm out, and bring it to the hosts from a vault of yours",
         });
     }
     let release = Release::find(&plan.release)

@@ -1,60 +1,175 @@
 //! A cluster as containers: one service a rack for Docker Swarm, one service a node for Docker Compose, both with the
 //! image and the launcher of our pods. Refuses to let Docker choose what Cassandra must know: names and tokens.
 
-use super::options::{Network, Options};
+use super::instance::instances;
+use super::options::{Form, HostsError, Network, Options};
+use super::render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode};
+use crate::format::Format;
 use crate::kube::ManifestFile;
 use crate::kube::layout::{Layout, Set};
 use crate::kube::names::short_hash;
-use crate::kube::options::{Form as KubeForm, KubeError, Options as KubeOptions};
+use crate::kube::options::{Form as KubeForm, Options as KubeOptions};
 use crate::kube::pod::{
     CONF_FOLDER, CONSOLE_LOGBACK, DATA_FOLDER, JVM_KEY, LAUNCHER, LOGBACK_KEY, POD_IP, POD_KEY,
     POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER, USER_ID, YAML_KEY,
 };
-use crate::plan::{ClusterPlan, NodePlan, rackdc};
+use crate::plan::{ClusterPlan, rackdc};
+use crate::units::Bytes;
 use crate::yaml::document::{Item, Mapping};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// The network of the containers of a Compose file.
-const SUBNET: [u8; 3] = [10, 203, 113];
+const SUBNET: &str = "10.203.113.0/24";
 
-/// The first address that a container gets there: the first is the gateway's.
-const FIRST: u8 = 11;
+/// The most nodes that its addresses are for.
+const COMPOSE_MOST: usize = 200;
 
 /// The name of the network in the files.
 const NETWORK: &str = "cassandra";
 
-/// The network of the hosts, as Docker names it.
-const HOST: &str = "host";
+/// Page cache in each container's memory limit.
+const PAGE_CACHE: Bytes = Bytes::mib(128);
 
-/// The cluster as containers.
-pub(super) struct Stack<'a> {
+/// What is rendered for containers.
+struct Stack<'a> {
     plan: &'a ClusterPlan,
     options: &'a Options,
     layout: Layout,
 }
 
+/// Renders a cluster for Swarm or Compose.
+///
+/// # Errors
+/// Hosts, which Docker chooses itself; or what the form has no words for.
+pub(super) fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
+    let form = options.form;
+    match form == Form::Swarm && options.network == Network::Host {
+        true => options.match_hosts(plan.nodes.len())?,
+        false if options.hosts.is_empty() => {}
+        false => return Err(HostsError::Hosts(form.as_str())),
+    }
+    let cannot = |what, hint| HostsError::Cannot {
+        form: form.as_str(),
+        what,
+        hint,
+    };
+    if plan.security.tls {
+        return Err(cannot(
+            "a cluster with TLS yet",
+            "leave --tls out; helenus kube renders it for Kubernetes",
+        ));
+    }
+    if plan.without_secrets() != *plan {
+        return Err(cannot(
+            "a password among its settings: its files are read by many",
+            "leave that --set or --jvm out",
+        ));
+    }
+    if form == Form::Compose && plan.nodes.len() > COMPOSE_MOST {
+        return Err(cannot(
+            "so many nodes",
+            "take --as swarm, over several hosts",
+        ));
+    }
+    let kube = KubeOptions {
+        image: options.image.clone(),
+        ..KubeOptions::new(KubeForm::Plain, &plan.release)
+    };
+    kube.check()?;
+    let stack = Stack {
+        plan,
+        options,
+        layout: Layout::of(plan, &kube)?,
+    };
+    let mut files = vec![match form {
+        Form::Compose => stack.compose(),
+        _ => stack.swarm(),
+    }];
+    files.extend(stack.mounted());
+    Ok(HostsPlan {
+        format: Format::new("hosts-plan", HOSTS_PLAN_VERSION),
+        name: plan.name.clone(),
+        form,
+        release: plan.release.clone(),
+        nodes: stack.nodes(),
+        files,
+        steps: stack.steps(),
+        cautions: stack.cautions(),
+    })
+}
+
 impl<'a> Stack<'a> {
-    pub(super) fn of(plan: &'a ClusterPlan, options: &'a Options) -> Result<Self, KubeError> {
-        let kube = KubeOptions {
-            image: options.image.clone(),
-            ..KubeOptions::new(KubeForm::Plain, &plan.release)
-        };
-        kube.check()?;
-        Ok(Self {
-            plan,
-            options,
-            layout: Layout::of(plan, &kube)?,
-        })
+    /// The nodes with their names; Compose's have addresses, too.
+    fn nodes(&self) -> Vec<PlannedNode> {
+        let sets = self
+            .layout
+            .sets
+            .iter()
+            .flat_map(|set| (1..=set.replicas()).map(move |slot| (set, slot)));
+        sets.enumerate()
+            .map(|(number, (set, slot))| PlannedNode {
+                name: format!("{}-{slot}", set.name),
+                host: None,
+                address: (self.options.form == Form::Compose).then(|| address(number)),
+                data_center: self.layout.centers[set.center].name.clone(),
+                rack: set.rack.clone(),
+                coordinator: set.coordinator,
+            })
+            .collect()
+    }
+
+    fn steps(&self) -> Vec<String> {
+        let image = format!("helenus kube image --cassandra {}", self.plan.release);
+        let name = &self.layout.label;
+        let load = "docker load -i FILE".to_owned();
+        match self.options.form {
+            Form::Compose => vec![
+                image,
+                load,
+                format!("docker compose -p {name} -f DIR/compose.yml up -d --wait"),
+            ],
+            _ => {
+                let mut steps = vec![
+                    image,
+                    format!("{load} on each host, or push it to a registry of yours"),
+                ];
+                if self.layout.centers.len() > 1 {
+                    let centers = self.layout.centers.iter();
+                    steps.extend(
+                        centers.map(|one| {
+                            format!("docker node update --label-add dc={} HOST", one.name)
+                        }),
+                    );
+                }
+                steps.extend([
+                    format!("docker stack deploy -c DIR/stack.yml {name}"),
+                    format!("docker stack ps {name}"),
+                    format!("after docker stack rm {name}, docker volume ls: volumes stay on each host until they are removed there"),
+                ]);
+                steps
+            }
+        }
+    }
+
+    fn cautions(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.options.form == Form::Swarm {
+            all.push("a task that Docker moves to another host finds no data there: repair it, or keep each service on its hosts".to_owned());
+        }
+        if self.plan.security.auth {
+            all.push("the stock superuser cassandra/cassandra is open until you make another and drop it by CQL".to_owned());
+        }
+        all
     }
 
     /// The stack file of a Swarm.
-    pub(super) fn swarm(&self) -> ManifestFile {
+    fn swarm(&self) -> ManifestFile {
         let mut services = Mapping::new();
         let mut configs = Mapping::new();
         let mut volumes = Mapping::new();
         for set in &self.layout.sets {
-            let files = self.files(set, &self.seeds(), &names_in_slots(set));
+            let files = self.files(set, &self.seeds());
             let mut mounted = Vec::new();
             for (name, text) in &files {
                 let config = config_name(set, name, text);
@@ -65,7 +180,9 @@ impl<'a> Stack<'a> {
                 ));
                 configs = configs.set(
                     config.as_str(),
-                    Mapping::new().set("name", config.as_str()).set("content", Item::Text(text.clone())),
+                    Mapping::new()
+                        .set("name", config.as_str())
+                        .set("file", format!("./{}", path_of(set, name))),
                 );
             }
             services = services.set(set.name.as_str(), self.service(set, mounted));
@@ -97,19 +214,36 @@ impl<'a> Stack<'a> {
         match self.options.network {
             Network::Host => Mapping::new().set(
                 NETWORK,
-                Mapping::new().set("external", true).set("name", HOST),
+                Mapping::new().set("external", true).set("name", "host"),
             ),
             Network::Overlay => Mapping::new().set(
                 NETWORK,
-                Mapping::new()
-                    .set("driver", "overlay")
-                    .why("docker run --network reaches the nodes, too", "attachable", true),
+                Mapping::new().set("driver", "overlay").why(
+                    "docker run --network reaches the nodes, too",
+                    "attachable",
+                    true,
+                ),
             ),
         }
     }
 
-    /// The names under which the seeds are found: the services of the first rack of each data centre.
+    /// Where the seeds are found: on the hosts' own network by their addresses, on one of containers by the services of the
+    /// first rack of each data centre, in a Compose file by the addresses of the first nodes.
     fn seeds(&self) -> Vec<String> {
+        if self.options.form == Form::Compose {
+            let first = self.first_nodes().into_iter();
+            return first
+                .filter_map(|one| one.address)
+                .map(|a| a.to_string())
+                .collect();
+        }
+        if self.options.network == Network::Host {
+            let all = instances(self.plan, &self.options.hosts).into_iter();
+            return all
+                .filter(|one| one.seed)
+                .map(|one| one.address.to_string())
+                .collect();
+        }
         let mut centers = Vec::new();
         let sets = self.layout.sets.iter().filter(|set| !set.coordinator);
         let first = sets.filter(|set| {
@@ -118,6 +252,34 @@ impl<'a> Stack<'a> {
             new
         });
         first.map(|set| set.name.clone()).collect()
+    }
+
+    /// The first node of each data centre.
+    fn first_nodes(&self) -> Vec<PlannedNode> {
+        let nodes = self.nodes();
+        let centers = self.layout.centers.iter();
+        let first = centers.filter_map(|center| {
+            let own = nodes
+                .iter()
+                .find(|one| one.data_center == center.name && !one.coordinator);
+            own.cloned()
+        });
+        first.collect()
+    }
+
+    /// The files that containers mount.
+    fn mounted(&self) -> Vec<ManifestFile> {
+        let seeds = self.seeds();
+        let sets = self.layout.sets.iter();
+        let files = sets.flat_map(|set| {
+            let own = self.files(set, &seeds).into_iter();
+            own.map(|(name, text)| ManifestFile {
+                path: path_of(set, name),
+                about: format!("{name} of {}", set.name),
+                text,
+            })
+        });
+        files.collect()
     }
 
     fn service(&self, set: &Set, configs: Vec<Item>) -> Mapping {
@@ -136,7 +298,7 @@ impl<'a> Stack<'a> {
             environment = environment.set(key.as_str(), value.as_str());
         }
         let service = self
-            .common(set)
+            .common()
             .set("hostname", slot.as_str())
             .set("environment", environment)
             .set("configs", configs)
@@ -151,6 +313,11 @@ impl<'a> Stack<'a> {
                     .set("target", DATA_FOLDER)],
             ),
         };
+        let service = match on_host {
+            true => service.set("healthcheck", healthcheck()),
+            // Docker gives a task its name only once it is healthy, and nodes find each other by names as they start.
+            false => service,
+        };
         service.set("deploy", self.deploy(set, &center.name, on_host))
     }
 
@@ -158,7 +325,7 @@ impl<'a> Stack<'a> {
         let deploy = Mapping::new().set("replicas", set.replicas());
         let deploy = match on_host {
             // Docker has no say in the network of a host.
-            true => deploy,
+            true => deploy.set("endpoint_mode", "dnsrr"),
             false => deploy.why(
                 "a name leads to the nodes themselves: a virtual address would stand between them",
                 "endpoint_mode",
@@ -197,8 +364,7 @@ impl<'a> Stack<'a> {
     }
 
     /// What a service of either file has.
-    fn common(&self, set: &Set) -> Mapping {
-        let _ = set;
+    fn common(&self) -> Mapping {
         Mapping::new()
             .set("image", self.options.image.as_str())
             .set("command", [LAUNCHER, "__pod", "start"])
@@ -214,18 +380,13 @@ impl<'a> Stack<'a> {
     }
 
     /// The files of a node by their names.
-    fn files(
-        &self,
-        set: &Set,
-        seeds: &[String],
-        tokens: &BTreeMap<String, Vec<i64>>,
-    ) -> BTreeMap<&'static str, String> {
+    fn files(&self, set: &Set, seeds: &[String]) -> BTreeMap<&'static str, String> {
         let center = &self.layout.centers[set.center];
         let peers = self.layout.sets.iter().map(|set| set.name.clone());
         let pod = PodConfig::new(
             &self.plan.release,
             (seeds.to_vec(), peers.collect()),
-            tokens.clone(),
+            names_in_slots(set),
             set.timer_slack_us,
         );
         let flags: String = set.jvm.iter().map(|flag| format!("{flag}\n")).collect();
@@ -238,12 +399,93 @@ impl<'a> Stack<'a> {
         ])
     }
 
-    /// The address of a node in a Compose file.
-    pub(super) fn address(number: usize) -> Ipv4Addr {
-        let [a, b, c] = SUBNET;
-        let last = usize::from(FIRST) + number;
-        Ipv4Addr::new(a, b, c, u8::try_from(last).unwrap_or(u8::MAX))
+    /// The file of Compose: a service a node, with an address of its own on a network of one host.
+    fn compose(&self) -> ManifestFile {
+        let nodes = self.nodes();
+        let seeds = self.first_nodes();
+        let (mut services, mut volumes) = (Mapping::new(), Mapping::new());
+        let mut node = nodes.iter();
+        for set in &self.layout.sets {
+            for own in node.by_ref().take(set.tokens.len()) {
+                // The first seed waits for nobody, the others for it, and all nodes for the seeds.
+                let waits_for = match seeds.iter().position(|seed| seed.name == own.name) {
+                    Some(0) => &[],
+                    Some(_) => &seeds[..1],
+                    None => &seeds[..],
+                };
+                services = services.set(own.name.as_str(), self.container(set, own, waits_for));
+                if !set.coordinator {
+                    volumes = volumes.set(own.name.as_str(), Mapping::new());
+                }
+            }
+        }
+        let network = Mapping::new().set(
+            "ipam",
+            Mapping::new().set("config", [Mapping::new().set("subnet", SUBNET)]),
+        );
+        let whole = Mapping::new()
+            .set("services", services)
+            .set("volumes", volumes)
+            .set("networks", Mapping::new().set(NETWORK, network));
+        ManifestFile {
+            path: "compose.yml".to_owned(),
+            about: "the containers, for docker compose".to_owned(),
+            text: whole.render(),
+        }
     }
+
+    fn container(&self, set: &Set, own: &PlannedNode, waits_for: &[PlannedNode]) -> Mapping {
+        let mut environment = Mapping::new().set(POD_NAME, own.name.as_str());
+        let at = own.address.map(|a| a.to_string()).unwrap_or_default();
+        environment = environment.set(POD_IP, at.as_str());
+        for (key, value) in &set.environment {
+            environment = environment.set(key.as_str(), value.as_str());
+        }
+        let service = self
+            .common()
+            .set("hostname", own.name.as_str())
+            .set("environment", environment)
+            .set(
+                "networks",
+                Mapping::new().set(NETWORK, Mapping::new().set("ipv4_address", at)),
+            );
+        let mut volumes = vec![format!("./{FILES}/{}:{CONF_FOLDER}:ro", set.name)];
+        volumes.extend((!set.coordinator).then(|| format!("{}:{DATA_FOLDER}", own.name)));
+        let service = service
+            .set("volumes", volumes)
+            .set("healthcheck", healthcheck())
+            .set("mem_limit", mebibytes(set.memory_limit(PAGE_CACHE)))
+            .set("restart", "unless-stopped");
+        match waits_for {
+            [] => service,
+            seeds => {
+                let mut depends = Mapping::new();
+                for seed in seeds {
+                    depends = depends.set(
+                        seed.name.as_str(),
+                        Mapping::new().set("condition", "service_healthy"),
+                    );
+                }
+                service.why("seeds first", "depends_on", depends)
+            }
+        }
+    }
+}
+
+/// Healthy means what ready means elsewhere: the node has joined and answers a query.
+fn healthcheck() -> Mapping {
+    Mapping::new()
+        .set("test", ["CMD", LAUNCHER, "__pod", "ready"])
+        .set("interval", "5s")
+        .set("timeout", "10s")
+        .set("retries", 6_u32)
+        .why("a first start may take ten minutes", "start_period", "600s")
+}
+
+/// The address of a node in a Compose file; the first ones are the gateway's and Docker's.
+fn address(number: usize) -> Ipv4Addr {
+    let last = u8::try_from(11 + number).unwrap_or(u8::MAX);
+    Ipv4Addr::new(10, 203, 113, last)
 }
 
 fn volume(set: &Set) -> String {
@@ -259,29 +501,42 @@ fn names_in_slots(set: &Set) -> BTreeMap<String, Vec<i64>> {
         .collect()
 }
 
-/// Configs of a Swarm never change: another text is another config.
+/// Configs never change: another text is another config.
 fn config_name(set: &Set, file: &str, text: &str) -> String {
-    format!("{}-{}-{}", set.name, file.replace('.', "-"), short_hash(text))
+    format!(
+        "{}-{}-{}",
+        set.name,
+        file.replace('.', "-"),
+        short_hash(text)
+    )
+}
+
+/// The folder of the files that containers mount, and one of them.
+const FILES: &str = "files";
+
+fn path_of(set: &Set, file: &str) -> String {
+    format!("{FILES}/{}/{file}", set.name)
+}
+
+fn mebibytes(size: Bytes) -> String {
+    format!("{}M", size.0.div_ceil(1 << 20))
 }
 
 fn resources(set: &Set) -> Mapping {
-    let mib = |size: crate::units::Bytes| format!("{}M", size.0.div_ceil(1 << 20));
     Mapping::new()
         .set(
             "limits",
             Mapping::new().why(
-                format!("what the node can come to at most, {}, and page cache", set.memory.bound),
+                format!(
+                    "what the node can come to at most, {}, and {PAGE_CACHE} of page cache",
+                    set.memory.bound
+                ),
                 "memory",
-                mib(set.memory_limit(crate::units::Bytes::mib(128))),
+                mebibytes(set.memory_limit(PAGE_CACHE)),
             ),
         )
         .set(
             "reservations",
-            Mapping::new().set("memory", mib(set.memory_request())),
+            Mapping::new().set("memory", mebibytes(set.memory_request())),
         )
-}
-
-/// The node of a plan in a Compose file.
-pub(super) fn service_name(plan: &ClusterPlan, node: &NodePlan) -> String {
-    format!("{}-{}", plan.name, node.name)
 }

@@ -1,1 +1,186 @@
-//! Renderings for hosts, held against committed files.
+//! Renderings for hosts as golden files, and what holds of every rendering whatever the topology.
+
+use super::machines::parse;
+use super::options::{Form, HostsError, Options, Provider};
+use super::{HostsPlan, render};
+use crate::access::Security;
+use crate::kube::tests::{heaps_by_data_center, one, planned, request};
+use crate::plan::PlanRequest;
+use crate::preset::PresetName;
+use crate::topology::DataCenter;
+use crate::units::Bytes;
+use crate::yaml;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What differs between clusters: the roles are the same for all.
+fn own(plan: &HostsPlan) -> String {
+    let generated = |path: &str| {
+        let first = path.split('/').next().unwrap_or_default();
+        matches!(
+            first,
+            "inventory.yml" | "group_vars" | "host_vars" | "main.tf" | "hosts.tf" | "variables.tf"
+        ) || path.contains("-node1/")
+    };
+    let files = plan.files.iter().filter(|file| generated(&file.path));
+    let text = |file: &crate::kube::ManifestFile| format!("=== {}\n{}", file.path, file.text);
+    files.map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn rendered(request: &PlanRequest, form: Form, hosts: &str) -> HostsPlan {
+    let mut options = Options::new(form, &request.release);
+    options.hosts = parse(hosts, "demo").expect("hosts");
+    render(&planned(request), &options).expect("a rendering")
+}
+
+fn two_racks() -> PlanRequest {
+    request(vec![
+        DataCenter::new("DC1", 4, 2),
+        DataCenter::new("DC2", 2, 2),
+    ])
+}
+
+fn coordinator() -> PlanRequest {
+    let mut center = DataCenter::new("datacenter1", 4, 1);
+    center.coordinators = 1;
+    request(vec![center])
+}
+
+fn limited() -> PlanRequest {
+    let mut request = one(2);
+    request.cpus = Some(1.5);
+    request.preset = PresetName::Bench;
+    request
+}
+
+fn older() -> PlanRequest {
+    let mut request = one(1);
+    request.release = "4.0.19".into();
+    request
+}
+
+fn guarded() -> PlanRequest {
+    let mut request = one(1);
+    request.security = Security {
+        auth: true,
+        ..Security::default()
+    };
+    request
+}
+
+#[test]
+fn ansible_of_eight_topologies() {
+    let cases: [(&str, PlanRequest, &str); 8] = [
+        ("one", one(1), "10.0.0.11"),
+        ("three", one(3), "10.0.0.11-13"),
+        ("two_on_a_host", one(3), "big=10.0.0.11+10.0.0.12,10.0.0.13"),
+        ("racks", two_racks(), "10.0.0.11-14,10.0.1.11-12"),
+        ("coordinator", coordinator(), "10.0.0.11-14"),
+        ("heaps", heaps_by_data_center(), "10.0.0.11-14"),
+        ("limited", limited(), "10.0.0.11-12"),
+        ("older", older(), "10.0.0.11"),
+    ];
+    for (name, request, hosts) in cases {
+        insta::assert_snapshot!(
+            format!("ansible_{name}"),
+            own(&rendered(&request, Form::Ansible, hosts))
+        );
+    }
+}
+
+#[test]
+fn tofu_of_both_providers() {
+    for provider in Provider::ALL {
+        let mut options = Options::new(Form::Tofu, "5.0.9");
+        options.provider = provider;
+        options.hosts = parse("10.0.0.11-13", "demo").expect("hosts");
+        let plan = render(&planned(&one(3)), &options).expect("a rendering");
+        insta::assert_snapshot!(format!("tofu_{}", provider.as_str()), own(&plan));
+    }
+}
+
+#[test]
+fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
+    let refused = |request: &PlanRequest, hosts: &str| {
+        let mut options = Options::new(Form::Ansible, &request.release);
+        options.hosts = match hosts {
+            "" => Vec::new(),
+            hosts => parse(hosts, "demo").expect("hosts"),
+        };
+        let error: HostsError = render(&planned(request), &options).expect_err("refused");
+        format!("{error} ({})", error.hint())
+    };
+    let mut tls = one(1);
+    tls.security.tls = true;
+    insta::assert_snapshot!(refused(&one(3), ""), @"
+    ansible needs the hosts of the cluster (add --hosts with one address for each of the 3 nodes, such as --hosts 10.0.0.11-13)
+    ");
+    insta::assert_snapshot!(refused(&one(3), "10.0.0.11-12"), @"
+    the cluster has 3 nodes, and the hosts have 2 addresses (give each node an address: a host that carries two has two, as big=10.0.0.11+10.0.0.12)
+    ");
+    insta::assert_snapshot!(refused(&one(1), "10.0.0.11-12"), @"
+    the cluster has 1 nodes, and the hosts have 2 addresses (name 1 of them, or add nodes to the topology)
+    ");
+    insta::assert_snapshot!(refused(&tls, "10.0.0.11"), @"
+    ansible cannot have a cluster with TLS yet (leave --tls out, and bring keystores by a role of yours)
+    ");
+    let mut secret = one(1);
+    secret.jvm = vec!["-Djavax.net.ssl.trustStorePassword=hunter2".to_owned()];
+    insta::assert_snapshot!(refused(&secret, "10.0.0.11"), @"
+    ansible cannot have a password among its settings: its files are read by many (leave that --set or --jvm out, and bring it to the hosts from a vault of yours)
+    ");
+}
+
+#[test]
+fn the_stock_superuser_is_named() {
+    let caution = &rendered(&guarded(), Form::Ansible, "10.0.0.11").cautions[0];
+    assert!(caution.contains("cassandra/cassandra"), "{caution}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Whatever the cluster: one text for one request, YAML that can be read, each node on a host of its own address, seeds
+    /// in each data centre.
+    #[test]
+    fn every_rendering_holds(
+        centers in proptest::collection::vec((1_u32..5, 1_u32..3), 1..4),
+        heap in proptest::option::of(64_u64..512),
+    ) {
+        let centers: Vec<DataCenter> = centers
+            .iter()
+            .zip(1..)
+            .map(|((nodes, racks), k)| DataCenter::new(&format!("DC{k}"), *nodes, (*racks).min(*nodes)))
+            .collect();
+        let mut request = request(centers.clone());
+        request.heap = heap.map(Bytes::mib);
+        let nodes = request.topology.nodes();
+        let hosts = format!("10.0.0.1-{nodes}");
+        let plan = rendered(&request, Form::Ansible, &hosts);
+        prop_assert_eq!(&plan, &rendered(&request, Form::Ansible, &hosts));
+        let addresses: BTreeSet<_> = plan.nodes.iter().map(|node| node.address).collect();
+        prop_assert_eq!(addresses.len(), nodes);
+        let paths: BTreeSet<_> = plan.files.iter().map(|file| &file.path).collect();
+        prop_assert_eq!(paths.len(), plan.files.len());
+        let mut seeds = BTreeSet::new();
+        for file in &plan.files {
+            prop_assert!(!file.path.starts_with('/') && !file.path.contains(".."), "{}", file.path);
+            if file.path.starts_with("host_vars/") {
+                let read = yaml::parse(file.text.trim_start_matches("---\n")).expect("yaml");
+                for one in read["cassandra_instances"].as_array().expect("instances") {
+                    if one["seed"] == true {
+                        seeds.insert(one["data_center"].as_str().unwrap_or_default().to_owned());
+                    }
+                }
+            }
+            if file.path.ends_with("cassandra.yaml") {
+                let read = yaml::parse(&file.text).expect("yaml");
+                let listens = read["listen_address"].as_str().unwrap_or_default();
+                prop_assert!(plan.nodes.iter().any(|node| node.address.is_some_and(|a| a.to_string() == listens)));
+                prop_assert!(matches!(&read["seed_provider"], Value::Array(_)));
+            }
+        }
+        prop_assert_eq!(seeds.len(), centers.len());
+    }
+}

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
+pub(crate) fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
     let topology = Topology {
         data_centers,
         links: Vec::new(),
@@ -58,7 +58,7 @@ fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
     }
 }
 
-pub(super) fn one(nodes: u32) -> PlanRequest {
+pub(crate) fn one(nodes: u32) -> PlanRequest {
     request(vec![DataCenter::new("datacenter1", nodes, 1)])
 }
 
@@ -70,7 +70,7 @@ fn three_of_five() -> PlanRequest {
     )
 }
 
-fn planned(request: &PlanRequest) -> ClusterPlan {
+pub(crate) fn planned(request: &PlanRequest) -> ClusterPlan {
     plan(request).expect("a plan")
 }
 
@@ -112,7 +112,7 @@ fn secured(mut request: PlanRequest) -> PlanRequest {
     request
 }
 
-fn heaps_by_data_center() -> PlanRequest {
+pub(crate) fn heaps_by_data_center() -> PlanRequest {
     let mut request = request(vec![
         DataCenter::new("DC1", 2, 1),
         DataCenter::new("DC2", 2, 1),

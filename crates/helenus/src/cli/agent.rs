@@ -37,7 +37,11 @@ pub(crate) struct LoadAgent {
 pub(crate) struct AgentFlags {
     /// A load agent that generates the load instead of this machine: HOST:PORT of a `helenus load-agent --listen`, or a
     /// command that leads to a `helenus load-agent --stdio`; may be repeated, and all share rate, slots and operations
-    #[arg(long = "agent", value_name = "HOST:PORT|CMD", conflicts_with_all = ["processes", "on"])]
+    #[arg(
+        long = "agent",
+        value_name = "HOST:PORT|CMD",
+        conflicts_with = "processes"
+    )]
     pub(crate) agents: Vec<AgentAt>,
     /// Where the tokens of agents that listen are, a line for each as it was printed: an environment variable, or the
     /// path of a 0600 file

@@ -163,8 +163,9 @@ pub(crate) struct Act {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus hosts render wan.toml --hosts 10.0.0.11-16 -o wan
-  helenus hosts render -n 3 --as swarm > stack.yml && docker stack deploy -c stack.yml demo
-  helenus hosts render -n 3 --as compose > compose.yml && docker compose up -d
+  helenus hosts render -n 3 --as swarm -o demo && docker stack deploy -c demo/stack.yml demo
+  helenus hosts render -n 3 --as swarm --network host --hosts db1=10.0.0.11,db2=10.0.0.12,db3=10.0.0.13 -o demo
+  helenus hosts render -n 3 --as compose -o demo && docker compose -f demo/compose.yml up -d --wait
   helenus hosts render -n 20 --as tofu --hosts 192.168.2.10-29 -o machines
   helenus hosts render -n 6 --as tofu --provider docker --hosts 172.30.0.11-16 -o machines
 

@@ -35,6 +35,7 @@ use std::time::Duration;
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
   helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
+  helenus run kv --rate 2000 --on hosts:demo
                                          two generators as pods of a Job, away from the nodes
   helenus run kv --rate 20k --hosts 10.0.0.1 --agent 'ssh user@10.0.0.5 helenus load-agent --stdio'
                                          the load comes from there (`helenus load-agent --help`)
@@ -76,7 +77,7 @@ pub(crate) struct Run {
 }
 
 /// What a search for a rate decides itself, or cannot have.
-const SEARCHES_WITHOUT: [&str; 11] = [
+const SEARCHES_WITHOUT: [&str; 10] = [
     "agents",
     "rate",
     "rate_steps",
@@ -86,7 +87,6 @@ const SEARCHES_WITHOUT: [&str; 11] = [
     "faults",
     "flame",
     "ledger",
-    "on",
     "positions",
 ];
 
@@ -130,7 +130,7 @@ pub(crate) struct RunLoad {
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
     /// Record each write and its outcome, in FILE or beside the history
-    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with_all = ["on", "agents"])]
+    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "agents")]
     pub(crate) ledger: Option<PathBuf>,
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct Populate {
     )]
     pub(crate) cluster: Option<String>,
     /// Your cluster on Kubernetes (`helenus kube up`), which is filled: the load generator is a pod beside it
-    #[arg(long, value_name = "kube:NAME", value_parser = super::parse_on)]
+    #[arg(long, value_name = "kube:NAME", value_parser = super::parse_on_kube)]
     pub(crate) on: Option<String>,
     /// User of --on; the password comes from --password-from
     #[arg(long, value_name = "USER", requires = "password_from", requires = "on")]

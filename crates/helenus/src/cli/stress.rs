@@ -12,6 +12,7 @@ use helenus_model::run_plan::PROCESSES_MOST;
   helenus stress mixed 'ratio(write=1,read=3)' duration=60s -rate threads=50 fixed=2000/s
   helenus stress user profile=cqlstress-example.yaml 'ops(insert=1,simple1=3)' n=100k
   helenus stress --on kube:demo write n=100k -rate threads=32
+  helenus stress --on hosts:demo write n=100k -rate threads=32
   helenus stress --dry-run write n=10k -rate threads=8 throttle=500/s
   helenus stress print 'dist=gaussian(1..1M)'
   helenus stress help -rate
@@ -23,9 +24,10 @@ pub(crate) struct Stress {
     /// One of your clusters, if the line has no -node
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// Your cluster on Kubernetes (`helenus kube up`): the load generator is a pod beside it
-    #[arg(long, value_name = "kube:NAME", value_parser = super::parse_on, conflicts_with_all = ["cluster", "i_may_write_to"])]
-    pub(crate) on: Option<String>,
+    /// Your cluster on Kubernetes (`helenus kube up`), with the load generator in a pod beside it; or on hosts
+    /// (`helenus hosts up`)
+    #[arg(long, value_name = "kube:NAME|hosts:NAME", value_parser = super::parse_on, conflicts_with_all = ["cluster", "i_may_write_to"])]
+    pub(crate) on: Option<super::On>,
     /// Generators that share the threads, as pods, with --on
     #[arg(long, default_value_t = 1, value_name = "N", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,

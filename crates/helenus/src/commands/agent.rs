@@ -127,6 +127,11 @@ pub(crate) fn of(flags: &AgentFlags, place: &Where) -> Result<Agents, CommandErr
             "name it with --cluster or --hosts, with addresses that the agents reach".to_owned(),
         ));
     }
+    if let Where::Kube { name, .. } = place {
+        let text = format!("--agent cannot be used with --on kube:{name}");
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("there, generators are pods beside the cluster: --processes N".to_owned()));
+    }
     let tokens = flags.agent_token_from.as_deref().map(tokens).transpose()?;
     let agents = Agents::new(
         flags.agents.clone(),

@@ -14,9 +14,10 @@ pub(crate) use live::Live;
 use crate::cli::doors::Doors;
 use crate::cli::{
     ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
-    PacingArg, PhaseArg, PresetArg, Shown, Warmup,
+    On, PacingArg, PhaseArg, PresetArg, Shown, Warmup,
 };
 use crate::commands::agent;
+use crate::commands::hosts;
 use crate::commands::up;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -419,14 +420,24 @@ pub(crate) fn place(
         distance::possible(distance, Some(&state))?;
         return Ok(Where::Cluster(name.clone()));
     }
-    if let Some(name) = &place.on {
-        KubeClusters::of(&context.paths.state)
-            .load(name)
-            .map_err(ClusterError::from)?;
-        return Ok(Where::Kube {
-            name: name.clone(),
-            given: Box::new(given(&place.doors)?),
-        });
+    match &place.on {
+        Some(On::Kube(name)) => {
+            KubeClusters::of(&context.paths.state)
+                .load(name)
+                .map_err(ClusterError::from)?;
+            return Ok(Where::Kube {
+                name: name.clone(),
+                given: Box::new(given(&place.doors)?),
+            });
+        }
+        Some(On::Hosts(name)) => {
+            return Ok(Where::Hosts {
+                endpoints: hosts::endpoints(name, context)?,
+                named: None,
+                given: Box::new(given(&place.doors)?),
+            });
+        }
+        None => {}
     }
     if place.hosts.is_empty() {
         let name = free_name(context);

@@ -19,6 +19,7 @@ use helenus_model::hosts::options::HostsError;
 use helenus_model::hosts::{HostsPlan, PlannedNode};
 use helenus_model::release::{Arch, Release};
 use helenus_model::topology::name_hint;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub(crate) fn run(flags: &Hosts, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -44,6 +45,15 @@ fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), Comma
     let state = clusters(context).load(name).map_err(ClusterError::from)?;
     let plan = state.rendered().map_err(|error| refused(&error))?;
     Ok((state, plan))
+}
+
+/// Where the nodes of a cluster on hosts serve clients.
+pub(crate) fn endpoints(name: &str, context: &Context) -> Result<Vec<SocketAddr>, CommandError> {
+    let (state, plan) = known(name, context)?;
+    let port = state.plan.ports.cql;
+    let addresses = plan.nodes.iter().filter_map(|node| node.address);
+    let endpoints = addresses.map(|address| SocketAddr::from((address, port)));
+    Ok(endpoints.collect())
 }
 
 /// An error of the model, as one of usage.

@@ -34,7 +34,7 @@ pub(crate) fn keep(
     };
     let usage =
         |text: String, hint: &str| Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
-    if flags.place.cluster.is_none() && flags.place.hosts.is_empty() {
+    if flags.place.cluster.is_none() && flags.place.hosts.is_empty() && flags.place.on.is_none() {
         return usage(
             "a ledger is read back from a cluster, and this run's is removed at its end".to_owned(),
             "bring one up (`helenus up c`), and add --cluster c",

@@ -8,6 +8,7 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 
 use self::chosen::ChosenPhase;
 
+use crate::cli::On;
 use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
 use crate::commands::agent;
 use crate::commands::bench::{self, dry};
@@ -48,6 +49,14 @@ pub(crate) fn request(
     chosen.with_table_options(&flags.table_options)?;
     let mut phases = phases(flags, &chosen)?;
     let search = search::of(load, &mut phases, &chosen.workload)?;
+    On::without(
+        flags.place.on.as_ref(),
+        &[
+            (load.slo.is_some(), "--slo"),
+            (load.curve, "--curve"),
+            (load.ledger.is_some(), "--ledger"),
+        ],
+    )?;
     let generators = agent::generators(&load.common.agents, load.common.processes);
     bench::processes(generators, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;

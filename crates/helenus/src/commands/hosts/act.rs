@@ -33,8 +33,9 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     )?;
     let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     let all = clusters(context);
-    if let Some(old) = all.find(&planned.name).map_err(ClusterError::from)? {
-        keeps_its_hosts(&old, &plan)?;
+    let old = all.find(&planned.name).map_err(ClusterError::from)?;
+    if let Some(old) = &old {
+        keeps_its_hosts(old, &plan)?;
     }
     for caution in &plan.cautions {
         ui.caution(caution);
@@ -48,7 +49,8 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     // Before anything is written: what is missing here is said at once.
     Ansible::find(&all.folder(&plan.name), &jars(&plan, context, ui)?)
         .map_err(ClusterError::from)?;
-    let state = HostsState::new((planned, request), options);
+    let mut state = HostsState::new((planned, request), options);
+    state.host_ids = old.map(|old| old.host_ids).unwrap_or_default();
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     if !flags.check {
         all.save(&state).map_err(failed)?;
@@ -142,6 +144,15 @@ fn until_all_serve(
     drop(progress);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = hosts::view(state, &nodes, &Access::default()).ok();
+    if let Some(view) = &view {
+        let ids = view.nodes.iter().filter_map(|node| node.host_id.clone());
+        let state = HostsState {
+            host_ids: ids.collect(),
+            ..state.clone()
+        };
+        let saved = clusters(context).save(&state);
+        saved.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    }
     let status = HostsStatus::new(plan, nodes, view.as_ref(), after);
     ui.result(&status, || status.text(view.as_ref()));
     Ok(0)

@@ -1,13 +1,16 @@
 //! Where a stress line runs: hosts of the line, a cluster by name, or the only one that runs.
 //! Refuses Java's key stores.
 
+use crate::cli::On;
 use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::access;
+use crate::commands::hosts::endpoints;
 use crate::commands::place::{self, Login, Place};
 use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::stress::Stress;
+use std::net::SocketAddr;
 use std::path::Path;
 
 pub(super) fn place(
@@ -16,8 +19,15 @@ pub(super) fn place(
     context: &Context,
 ) -> Result<Place, CommandError> {
     let hosts = hosts(stress)?;
-    if let Some(name) = &flags.on {
-        return place::kube(name, login(stress)?, context);
+    match &flags.on {
+        Some(On::Kube(name)) => return place::kube(name, login(stress)?, context),
+        Some(On::Hosts(name)) => {
+            let endpoints = endpoints(name, context)?;
+            let hosts: Vec<String> = endpoints.iter().map(|one| one.ip().to_string()).collect();
+            let port = endpoints.first().map_or(9042, SocketAddr::port);
+            return place::hosts(&hosts, port, None, login(stress)?, context);
+        }
+        None => {}
     }
     if hosts.is_empty() || flags.cluster.is_some() {
         return match &flags.cluster {
