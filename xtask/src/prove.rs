@@ -11,6 +11,7 @@ mod experiments;
 mod fifteen;
 pub(crate) mod figures;
 mod host;
+mod hosts;
 mod idle;
 mod ingest;
 mod journal;
@@ -119,6 +120,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             println!("{:<10} {}", campaign.name, campaign.about);
         }
         println!("{:<10} {}", "believe", believe::ABOUT);
+        println!("{:<10} {}", "hosts", hosts::ABOUT);
         println!("{:<10} {}", "kube", kube::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
         println!("{:<10} {}", "null", null::ABOUT);
@@ -130,6 +132,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
+        });
+    }
+    if words == ["hosts"] {
+        return Ok(match hosts::run(&root)? {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
         });
     }
     if let ["kube", rest @ ..] = words {

@@ -9,6 +9,7 @@ pub mod context;
 mod digest;
 pub mod env;
 pub mod error;
+pub mod everyone;
 pub mod install;
 pub mod kept;
 pub mod limits;

@@ -66,6 +66,8 @@ mod stress;
 mod telemetry;
 #[path = "real/upgrade.rs"]
 mod upgrade;
+#[path = "real/users.rs"]
+mod users;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::{PoisonError, RwLock};
@@ -205,6 +207,16 @@ fn main() {
             }
         }
     });
+    let users = test(
+        "two_users_cannot_harm_each_other",
+        || match users::lacking() {
+            None => {
+                users::two_users_cannot_harm_each_other();
+                Ok(())
+            }
+            Some(cure) => not_run(cure),
+        },
+    );
     let everywhere = test(
         "baseline_rows_come_back_on_every_release",
         || match home::jdk_17() {
@@ -371,6 +383,7 @@ fn main() {
         like_on_3_11,
         jdk_11,
         everywhere,
+        users,
         on_11("cassandra_4_1_on_11", releases::cassandra_4_1_on_11),
         on_11("cassandra_4_0_on_11", releases::cassandra_4_0_on_11),
         on_11(

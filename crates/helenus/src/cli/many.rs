@@ -33,7 +33,8 @@ pub(crate) struct AllOf {
 #[command(after_help = "Examples:
   helenus list
   helenus list --memory                  planned against measured, by kind
-  helenus list --prefix dev --format json")]
+  helenus list --prefix dev --format json
+  helenus list --all-users               nodes of everybody on this machine")]
 pub(crate) struct List {
     /// Memory by kind, planned and measured
     #[arg(short, long)]
@@ -41,4 +42,7 @@ pub(crate) struct List {
     /// Only the clusters named PREFIX and a number
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
+    /// Running nodes of all users of this machine, as far as the kernel shows them
+    #[arg(long, conflicts_with_all = ["memory", "prefix"])]
+    pub(crate) all_users: bool,
 }

@@ -3,12 +3,13 @@
 use crate::cli::many::List;
 use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
-use crate::commands::up::spots;
+use crate::commands::up::{plural, spots};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::disk::{self, Disk};
 use helenus_cluster::error::with_causes;
+use helenus_cluster::everyone::{self, SomebodysNode};
 use helenus_cluster::limits::Limits;
 use helenus_cluster::many::has_prefix;
 use helenus_cluster::net;
@@ -23,6 +24,7 @@ use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
 use helenus_record::report::{ClusterLine, NodeLine};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -72,6 +74,56 @@ fn does(state: &str, count: usize) -> String {
         (other, 1) => format!("is {other}"),
         (other, _) => format!("are {other}"),
     }
+}
+
+/// The running nodes of all users.
+#[derive(Serialize)]
+struct Everyone {
+    /// `helenus.list-all-users/1`.
+    format: Format,
+    /// Sorted by user, cluster and node.
+    nodes: Vec<SomebodysNode>,
+}
+
+impl Answers for Everyone {
+    fn answer(&self) -> String {
+        let users: BTreeSet<&str> = self.nodes.iter().map(|one| one.user.as_str()).collect();
+        let nodes = plural(self.nodes.len(), "node");
+        format!("{nodes} of {}", plural(users.len(), "user"))
+    }
+}
+
+fn everyone(ui: &Ui) -> Result<u8, CommandError> {
+    let nodes = everyone::nodes().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let shown = Everyone {
+        format: Format::new("list-all-users", 1),
+        nodes,
+    };
+    ui.result(&shown, || {
+        if shown.nodes.is_empty() {
+            return "no node of any user runs here\n".to_owned();
+        }
+        let mut table = Table::new(&[
+            "user",
+            "cluster",
+            "node",
+            "address",
+            ">process",
+            ">resident",
+        ]);
+        for one in &shown.nodes {
+            table.row([
+                one.user.clone(),
+                one.cluster.clone(),
+                one.node.clone(),
+                one.address.clone().unwrap_or_default(),
+                one.pid.to_string(),
+                Bytes(one.resident_bytes).to_string(),
+            ]);
+        }
+        format!("{}\n{}\n", table.render(), shown.answer())
+    });
+    Ok(0)
 }
 
 #[derive(Serialize)]
@@ -132,6 +184,9 @@ struct Listing {
 }
 
 pub(crate) fn run(flags: &List, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    if flags.all_users {
+        return everyone(ui);
+    }
     let mut names = context
         .clusters
         .names()

@@ -28,6 +28,7 @@ const PRINTS: &[&str] = &[
     "status c",
     "topology show c",
     "kube render c",
+    "hosts render -n 3 --hosts 10.0.0.11-13 --dry-run",
     "kube render -n 3 --dry-run",
     "kube kind -n 3 --memory 64G",
     "kube secret superuser --name s --dry-run",

@@ -193,6 +193,36 @@ pub(super) const LATER: &[Entry] = &[
         "`kube kind`",
     ),
     printed(
+        "hosts-clusters",
+        1,
+        ("helenus/src/commands/hosts/view.rs", "OnHosts"),
+        "`hosts status`",
+    ),
+    printed(
+        "hosts-plan",
+        1,
+        ("helenus-model/src/hosts/render.rs", "HostsPlan"),
+        "`hosts render`, `hosts up --dry-run`",
+    ),
+    printed(
+        "hosts-played",
+        1,
+        ("helenus/src/commands/hosts/act.rs", "HostsPlayed"),
+        "`hosts up --check`, `hosts restart`, `hosts rm`",
+    ),
+    kept(
+        "hosts-state",
+        1,
+        ("helenus-cluster/src/hosts.rs", "HostsState"),
+        "the state of a cluster on hosts",
+    ),
+    printed(
+        "hosts-status",
+        1,
+        ("helenus/src/commands/hosts/view.rs", "HostsStatus"),
+        "`hosts up`, `hosts wait`, `hosts status NAME`",
+    ),
+    printed(
         "kube-change",
         1,
         ("helenus/src/commands/kube/change.rs", "Change"),
@@ -245,6 +275,12 @@ pub(super) const LATER: &[Entry] = &[
         1,
         ("helenus/src/commands/kube/view.rs", "KubeStatus"),
         "`kube up`, `kube wait`, `kube status NAME`",
+    ),
+    printed(
+        "list-all-users",
+        1,
+        ("helenus/src/commands/list.rs", "Everyone"),
+        "`list --all-users`",
     ),
     printed(
         "ledger-check",
