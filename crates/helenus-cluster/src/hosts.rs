@@ -7,6 +7,7 @@ mod nodes;
 pub use ansible::{Ansible, AnsibleError, HostEnd, PlayEvent, Played, Problems};
 pub use nodes::{NodeState, ask, nodes, view};
 
+use crate::attach::random_password;
 use crate::kept::{Keep, Kept};
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -70,6 +71,14 @@ impl HostsState {
     pub fn rendered(&self) -> Result<HostsPlan, HostsError> {
         render(&self.plan, &self.options)
     }
+}
+
+/// An id for a cluster.
+///
+/// # Errors
+/// The kernel gives no random bytes.
+pub fn new_id() -> io::Result<String> {
+    Ok(random_password()?.chars().take(12).collect())
 }
 
 /// The cluster on hosts that was seen: brought up by this user, and each of its nodes has an id of one of ours.

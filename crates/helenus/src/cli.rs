@@ -28,6 +28,7 @@ pub(crate) mod many;
 pub(crate) mod metrics;
 pub(crate) mod nb;
 pub(crate) mod node;
+pub(crate) mod on;
 pub(crate) mod pod;
 pub(crate) mod report;
 pub(crate) mod reset;
@@ -49,7 +50,7 @@ pub(crate) use self::load::{
 pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use helenus_model::units::{Bytes, parse_duration};
 use std::ffi::OsString;
@@ -468,8 +469,8 @@ pub(crate) struct BenchPlace {
     pub(crate) hosts: Vec<IpAddr>,
     /// Your cluster on Kubernetes (`helenus kube up`), with load generators in pods beside it, one per --processes; or
     /// on hosts (`helenus hosts up`), with the load generator here or on --agent
-    #[arg(long, value_name = "kube:NAME|hosts:NAME", value_parser = parse_on, conflicts_with_all = ["cluster", "hosts", "rtt", "faults"], conflicts_with_all = CLUSTER_FLAGS)]
-    pub(crate) on: Option<On>,
+    #[arg(long, value_name = "kube:NAME|hosts:NAME", value_parser = on::parse, conflicts_with_all = ["cluster", "hosts", "rtt", "faults"], conflicts_with_all = CLUSTER_FLAGS)]
+    pub(crate) on: Option<on::On>,
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
@@ -478,53 +479,6 @@ pub(crate) struct BenchPlace {
     pub(crate) i_may_write_to: Option<String>,
     #[command(flatten)]
     pub(crate) doors: Doors,
-}
-
-/// A cluster that others run, by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum On {
-    /// On Kubernetes.
-    Kube(String),
-    /// On hosts.
-    Hosts(String),
-}
-
-impl On {
-    /// Refuses flags that pods cannot have.
-    pub(crate) fn without(on: Option<&Self>, flags: &[(bool, &str)]) -> Result<(), CommandError> {
-        let given = flags.iter().find(|(given, _)| *given);
-        match (on, given) {
-            (Some(Self::Kube(name)), Some((_, flag))) => {
-                let text = format!("{flag} cannot be used with --on kube:{name}");
-                Err(CommandError::new(code::USAGE, text).hint(format!(
-                    "leave {flag} out; or bring the cluster up on this machine or on hosts"
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// `kube:NAME` or `hosts:NAME`.
-pub(crate) fn parse_on(text: &str) -> Result<On, String> {
-    let named = text.split_once(':').filter(|(_, name)| !name.is_empty());
-    match named {
-        Some(("kube", name)) => Ok(On::Kube(name.to_owned())),
-        Some(("hosts", name)) => Ok(On::Hosts(name.to_owned())),
-        _ => Err(format!(
-            "{text:?}: write it as kube:NAME or hosts:NAME, such as kube:demo"
-        )),
-    }
-}
-
-/// `kube:NAME`, where only Kubernetes can be meant.
-pub(crate) fn parse_on_kube(text: &str) -> Result<String, String> {
-    match text.strip_prefix("kube:") {
-        Some(name) if !name.is_empty() => Ok(name.to_owned()),
-        _ => Err(format!(
-            "{text:?}: write it as kube:NAME, such as kube:demo"
-        )),
-    }
 }
 
 #[derive(Debug, Args)]

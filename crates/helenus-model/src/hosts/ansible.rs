@@ -88,13 +88,14 @@ const FIXED: &[(&str, &str)] = fixed![
     "roles/cassandra/templates/cassandra.service.j2",
     "roles/cassandra/templates/nodetool.j2",
     "roles/docker/tasks/main.yml",
+    "roles/java/tasks/find.yml",
     "roles/java/tasks/main.yml",
-    "roles/machine/files/cassandra.limits",
     "roles/machine/files/helenus-machine",
     "roles/machine/files/helenus-machine.service",
     "roles/machine/files/machine.settings",
     "roles/machine/tasks/main.yml",
     "roles/machine/tasks/undo.yml",
+    "roles/machine/templates/limits.conf.j2",
 ];
 
 /// All files, the generated ones first.
@@ -111,7 +112,7 @@ pub(super) fn files(
             inventory(options, instances),
         ),
         file(
-            "group_vars/all.yml",
+            "group_vars/all/main.yml",
             "what holds for all hosts",
             all_hosts(plan, options, release),
         ),
@@ -222,6 +223,14 @@ fn group_name(center: &str) -> String {
 fn all_hosts(plan: &ClusterPlan, options: &Options, release: &Release) -> Mapping {
     Mapping::new()
         .set("cassandra_cluster", plan.name.as_str())
+        .why(
+            "what the nodes on a host are known by: remove.yml leaves all others alone",
+            "cassandra_id",
+            match &options.id {
+                None => plan.name.clone(),
+                Some(id) => format!("{} {id}", plan.name),
+            },
+        )
         .set("cassandra_release", plan.release.as_str())
         .why(
             "the newest that the release supports; another one that it supports does as well",

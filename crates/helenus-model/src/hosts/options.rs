@@ -99,6 +99,9 @@ pub struct Login {
 pub struct Options {
     /// Who runs it.
     pub form: Form,
+    /// The id by which Helenus knows on a host what it brought up; the name alone where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The hosts; none for containers, which Docker places.
     pub hosts: Vec<Host>,
     /// How they are reached.
@@ -126,6 +129,7 @@ impl Options {
     pub fn new(form: Form, release: &str) -> Self {
         Self {
             form,
+            id: None,
             hosts: Vec::new(),
             login: Login::default(),
             machine: true,

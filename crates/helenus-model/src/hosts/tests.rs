@@ -1,7 +1,7 @@
 //! Renderings for hosts as golden files, and what holds of every rendering whatever the topology.
 
 use super::machines::parse;
-use super::options::{Form, HostsError, Options, Provider};
+use super::options::{Form, HostsError, Network, Options, Provider};
 use super::{HostsPlan, render};
 use crate::access::Security;
 use crate::kube::tests::{heaps_by_data_center, one, planned, request};
@@ -87,6 +87,32 @@ fn ansible_of_eight_topologies() {
             own(&rendered(&request, Form::Ansible, hosts))
         );
     }
+}
+
+#[test]
+fn containers_of_both_tools() {
+    let rendered = |request: &PlanRequest, change: &dyn Fn(&mut Options)| {
+        let mut options = Options::new(Form::Swarm, &request.release);
+        change(&mut options);
+        render(&planned(request), &options)
+            .expect("a rendering")
+            .stream()
+    };
+    let host = |options: &mut Options| {
+        options.network = Network::Host;
+        options.hosts = parse("10.0.0.11-13", "demo").expect("hosts");
+    };
+    insta::assert_snapshot!("swarm_three", rendered(&one(3), &|_| {}));
+    insta::assert_snapshot!("swarm_racks", rendered(&two_racks(), &|_| {}));
+    insta::assert_snapshot!("swarm_on_hosts", rendered(&one(3), &host));
+    insta::assert_snapshot!(
+        "compose_racks",
+        rendered(&two_racks(), &|options| options.form = Form::Compose)
+    );
+    insta::assert_snapshot!(
+        "compose_coordinator",
+        rendered(&coordinator(), &|options| options.form = Form::Compose)
+    );
 }
 
 #[test]

@@ -159,7 +159,7 @@ pub(crate) struct Populate {
     )]
     pub(crate) cluster: Option<String>,
     /// Your cluster on Kubernetes (`helenus kube up`), which is filled: the load generator is a pod beside it
-    #[arg(long, value_name = "kube:NAME", value_parser = super::parse_on_kube)]
+    #[arg(long, value_name = "kube:NAME", value_parser = super::on::parse_kube)]
     pub(crate) on: Option<String>,
     /// User of --on; the password comes from --password-from
     #[arg(long, value_name = "USER", requires = "password_from", requires = "on")]

@@ -26,8 +26,8 @@ pub(crate) struct Stress {
     pub(crate) cluster: Option<String>,
     /// Your cluster on Kubernetes (`helenus kube up`), with the load generator in a pod beside it; or on hosts
     /// (`helenus hosts up`)
-    #[arg(long, value_name = "kube:NAME|hosts:NAME", value_parser = super::parse_on, conflicts_with_all = ["cluster", "i_may_write_to"])]
-    pub(crate) on: Option<super::On>,
+    #[arg(long, value_name = "kube:NAME|hosts:NAME", value_parser = super::on::parse, conflicts_with_all = ["cluster", "i_may_write_to"])]
+    pub(crate) on: Option<super::on::On>,
     /// Generators that share the threads, as pods, with --on
     #[arg(long, default_value_t = 1, value_name = "N", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,

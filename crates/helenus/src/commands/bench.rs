@@ -12,9 +12,10 @@ pub(crate) mod render;
 pub(crate) use live::Live;
 
 use crate::cli::doors::Doors;
+use crate::cli::on::On;
 use crate::cli::{
     ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
-    On, PacingArg, PhaseArg, PresetArg, Shown, Warmup,
+    PacingArg, PhaseArg, PresetArg, Shown, Warmup,
 };
 use crate::commands::agent;
 use crate::commands::hosts;

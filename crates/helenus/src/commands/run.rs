@@ -8,7 +8,7 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 
 use self::chosen::ChosenPhase;
 
-use crate::cli::On;
+use crate::cli::on::On;
 use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
 use crate::commands::agent;
 use crate::commands::bench::{self, dry};

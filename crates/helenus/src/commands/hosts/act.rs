@@ -26,14 +26,19 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let began = Instant::now();
     let (planned, request) = asked(&flags.cluster, context, ui)?;
-    let options = options(
+    let mut options = options(
         Form::Ansible,
         (&flags.cluster, &flags.place, None),
         &planned,
     )?;
-    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     let all = clusters(context);
     let old = all.find(&planned.name).map_err(ClusterError::from)?;
+    let id = match old.as_ref().and_then(|old| old.options.id.clone()) {
+        None => hosts::new_id().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+        Some(id) => id,
+    };
+    options.id = Some(id);
+    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     if let Some(old) = &old {
         keeps_its_hosts(old, &plan)?;
     }

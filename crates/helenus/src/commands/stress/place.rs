@@ -1,7 +1,7 @@
 //! Where a stress line runs: hosts of the line, a cluster by name, or the only one that runs.
 //! Refuses Java's key stores.
 
-use crate::cli::On;
+use crate::cli::on::On;
 use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::access;
 use crate::commands::hosts::endpoints;
