@@ -147,7 +147,8 @@ impl Lab {
             return Err("ssh-keygen failed".into());
         }
         let wrong = wrong.display().to_string();
-        self.refused("a wrong key", &["--key", &wrong], "demo-1", "--key")?;
+        // The host that began anew: to the others ssh still has connections.
+        self.refused("a wrong key", &["--key", &wrong], "demo-6", "--key")?;
         self.rig(&["fill", "5", "/var/lib/cassandra", "64"])?;
         self.refused("a full disk", &[], "demo-5", "free some")?;
         // A host that begins anew has its disk, and not what was mounted on it.

@@ -228,15 +228,15 @@ pub struct Ansible {
     /// Its version.
     pub version: String,
     folder: PathBuf,
-    jars: PathBuf,
+    jars: Option<PathBuf>,
 }
 
 impl Ansible {
-    /// The one on the PATH, for the files in a folder, with Cassandra's jars in another.
+    /// The one on the PATH, for the files in a folder.
     ///
     /// # Errors
     /// There is none, or it is too old.
-    pub fn find(folder: &Path, jars: &Path) -> Result<Self, AnsibleError> {
+    pub fn find(folder: &Path) -> Result<Self, AnsibleError> {
         let output = Command::new("ansible-playbook").arg("--version").output();
         let output = output.map_err(started)?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -256,8 +256,17 @@ impl Ansible {
         Ok(Self {
             version: version.to_owned(),
             folder: folder.to_owned(),
-            jars: jars.to_owned(),
+            jars: None,
         })
+    }
+
+    /// With the folder of Cassandra's jars, for a playbook that installs.
+    #[must_use]
+    pub fn with_jars(self, jars: PathBuf) -> Self {
+        Self {
+            jars: Some(jars),
+            ..self
+        }
     }
 
     fn command(&self, program: &str) -> Command {
@@ -273,7 +282,7 @@ impl Ansible {
             .env("ANSIBLE_LOAD_CALLBACK_PLUGINS", "1")
             .env("ANSIBLE_FORCE_COLOR", "0")
             .env("ANSIBLE_DEPRECATION_WARNINGS", "0")
-            .env(JARS, &self.jars)
+            .envs(self.jars.iter().map(|jars| (JARS, jars)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -460,7 +469,14 @@ mod tests {
             panic!("another event")
         };
         let error = AnsibleError::Hosts(vec![(at.host.clone(), at.said())]);
-        insta::assert_snapshot!(format!("{error}\n{}\n{}", error.lines().join("\n"), error.hint().unwrap_or_default()), @"");
+        assert_eq!(error.to_string(), "demo-1 failed");
+        let line = &error.lines()[0];
+        assert!(
+            line.ends_with("port 22: No route to host (Gathering Facts)"),
+            "{line}"
+        );
+        let cure = error.hint().unwrap_or_default();
+        assert!(cure.starts_with("start the host and its sshd"), "{cure}");
         let stats = r#"{"event": "stats", "hosts": {"demo-1": {"ok": 3, "changed": 1, "failures": 0, "unreachable": 0, "skipped": 2, "rescued": 0, "ignored": 0}}}"#;
         let event: PlayEvent = serde_json::from_str(stats).expect("an event");
         assert!(matches!(event, PlayEvent::Stats { hosts } if hosts["demo-1"].changed == 1));

@@ -178,7 +178,7 @@ pub enum HostsError {
     #[error("{0} places the nodes by itself: it takes no list of hosts")]
     Hosts(&'static str),
     /// Not one address for each node.
-    #[error("the cluster has {nodes} nodes, and the hosts have {addresses} addresses")]
+    #[error("the cluster has {nodes} nodes; addresses in the list of hosts: {addresses}")]
     Count {
         /// Nodes of the plan.
         nodes: usize,

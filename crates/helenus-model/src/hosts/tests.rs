@@ -143,10 +143,10 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
     ansible needs the hosts of the cluster (add --hosts with one address for each of the 3 nodes, such as --hosts 10.0.0.11-13)
     ");
     insta::assert_snapshot!(refused(&one(3), "10.0.0.11-12"), @"
-    the cluster has 3 nodes, and the hosts have 2 addresses (give each node an address: a host that carries two has two, as big=10.0.0.11+10.0.0.12)
+    the cluster has 3 nodes; addresses in the list of hosts: 2 (give each node an address: a host that carries two has two, as big=10.0.0.11+10.0.0.12)
     ");
     insta::assert_snapshot!(refused(&one(1), "10.0.0.11-12"), @"
-    the cluster has 1 nodes, and the hosts have 2 addresses (name 1 of them, or add nodes to the topology)
+    the cluster has 1 nodes; addresses in the list of hosts: 2 (name 1 of them, or add nodes to the topology)
     ");
     insta::assert_snapshot!(refused(&tls, "10.0.0.11"), @"
     ansible cannot have a cluster with TLS yet (leave --tls out, and bring keystores by a role of yours)

@@ -8,10 +8,10 @@ use clap::Args;
   helenus guard --hosts 127.111.205.1,127.111.205.2 && pytest
   helenus guard c
   helenus guard --hosts \"$CASSANDRA_CONTACT_POINTS\" --port \"$CASSANDRA_PORT\" || exit 1
-  helenus guard --hosts ci-db --accept-name 'ci-*' --accept-keyspace 'test_*'   a test cluster of your team
+  helenus guard --hosts ci-db --accept-name 'ci-*' --accept-keyspace 'test_*'
 
-Exit codes: 0 all addresses belong to one of your clusters or to one that is accepted, 1 one is foreign,
-3 nobody answers.")]
+Exit codes: 0 all addresses belong to one of your clusters, or to one that is accepted; 1 one is
+foreign; 3 nobody answers.")]
 pub(crate) struct Guard {
     /// One of your clusters, by name: does it, and nothing else, answer at its addresses?
     #[arg(

@@ -35,9 +35,9 @@ pub(crate) enum HostsWhat {
     /// Run the release's nodetool on a node's host
     Nodetool(Nodetool),
     /// Restart the nodes, one at a time
-    Restart(Act),
+    Restart(Restart),
     /// Stop the nodes, and remove all that was installed
-    Rm(Act),
+    Rm(Rm),
     /// Files for Ansible, Docker Swarm, Docker Compose or OpenTofu
     Render(Box<Render>),
 }
@@ -147,14 +147,32 @@ pub(crate) struct Nodetool {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus hosts restart demo
-  helenus hosts rm demo --dry-run        what would be removed
-  helenus hosts rm demo
+  helenus hosts restart demo --dry-run   the nodes, in order
 
-restart: one node at a time, seeds first; each drains, and the next one follows when all see it up and normal.
-rm: units, configuration, data, logs, jars and user go, and the hosts' settings are put back as they were.")]
-pub(crate) struct Act {
+One host at a time, seeds first; each node drains, and the next one follows when all others see it up and normal.
+A cluster with a node that is down is not restarted: `hosts up` starts it.")]
+pub(crate) struct Restart {
     /// Name of the cluster
     pub(crate) name: String,
+    /// Show what would be done, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus hosts rm demo --dry-run        what would be removed
+  helenus hosts rm demo
+  helenus hosts rm demo --forget         its hosts are gone
+
+Units, configuration, data, logs, jars and user go, and the hosts' settings are put back as they were. What is not of
+this cluster stays.")]
+pub(crate) struct Rm {
+    /// Name of the cluster
+    pub(crate) name: String,
+    /// Only forget the cluster; no host is touched
+    #[arg(long)]
+    pub(crate) forget: bool,
     /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

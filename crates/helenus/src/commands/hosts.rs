@@ -62,10 +62,9 @@ fn refused(error: &HostsError) -> CommandError {
 }
 
 /// The Ansible of this machine, for the files of a cluster.
-fn ansible(plan: &HostsPlan, context: &Context, ui: &Ui) -> Result<Ansible, CommandError> {
+fn ansible(plan: &HostsPlan, context: &Context) -> Result<Ansible, CommandError> {
     let folder = clusters(context).folder(&plan.name);
-    let found = Ansible::find(&folder, &jars(plan, context, ui)?);
-    Ok(found.map_err(ClusterError::from)?)
+    Ok(Ansible::find(&folder).map_err(ClusterError::from)?)
 }
 
 /// The folder with the release's jars, fetched where it is not there.

@@ -102,21 +102,26 @@ fn help() {
       [NAME]  One of your clusters, by name: does it, and nothing else, answer at its addresses?
 
     Options:
-          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
-                             text, json]
-          --hosts <HOST,…>   Addresses or host names, as a test's driver gets them
-          --port <PORT>      CQL port of --hosts [default: 9042]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file always
-                             has it
-      -q, --quiet            Print only errors on standard error
-      -h, --help             Print help
+          --format <FORMAT>           Text for people, or JSON for programs [default: text] [possible
+                                      values: text, json]
+          --hosts <HOST,…>            Addresses or host names, as a test's driver gets them
+          --port <PORT>               CQL port of --hosts [default: 9042]
+      -v, --verbose...                More detail on standard error; twice for everything. The log file
+                                      always has it
+          --accept-name <NAME,…>      Let a cluster of this name pass though it is not yours; * stands
+                                      for any characters
+      -q, --quiet                     Print only errors on standard error
+          --accept-keyspace <NAME,…>  Only if it has no keyspaces but these, beside Cassandra's own
+      -h, --help                      Print help
 
     Examples:
       helenus guard --hosts [address],[address] && pytest
       helenus guard c
       helenus guard --hosts "$CASSANDRA_CONTACT_POINTS" --port "$CASSANDRA_PORT" || exit 1
+      helenus guard --hosts ci-db --accept-name 'ci-*' --accept-keyspace 'test_*'
 
-    Exit codes: 0 all addresses belong to one of your clusters, 1 one is foreign, 3 nobody answers.
+    Exit codes: 0 all addresses belong to one of your clusters, or to one that is accepted; 1 one is
+    foreign; 3 nobody answers.
     "#);
     shot!(TestLab::new().run(&["guard"]), @"
     exit code: 2

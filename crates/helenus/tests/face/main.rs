@@ -18,6 +18,7 @@ mod guard;
 mod help;
 mod history;
 mod history_runs;
+mod hosts;
 mod inputs;
 mod json;
 mod kube;

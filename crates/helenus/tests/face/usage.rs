@@ -472,9 +472,9 @@ fn places() {
     --- standard error
     error: the following required arguments were not provided:
       --password-from <VARIABLE|FILE>
-      <--hosts <HOST,…>|--on <kube:NAME>>
+      <--hosts <HOST,…>|--on <kube:NAME|hosts:NAME>>
 
-    Usage: helenus bench --user <USER> --password-from <VARIABLE|FILE> <--hosts <HOST,…>|--on <kube:NAME>>
+    Usage: helenus bench --user <USER> --password-from <VARIABLE|FILE> <--hosts <HOST,…>|--on <kube:NAME|hosts:NAME>>
 
     For more information, try '--help'.
     ");

@@ -216,7 +216,7 @@ pub(crate) fn two_users_cannot_harm_each_other() {
         .as_array()
         .expect("nodes")
         .iter()
-        .any(|one| one["pid"].to_string() == pid);
+        .any(|one| one["pid"] == hers["pid"]);
     assert!(still, "her node ended: {after}");
     ben.well(&["rm", "c"]);
     ann.well(&["rm", "c"]);

@@ -4,7 +4,7 @@
 use super::render::{files, options};
 use super::view::HostsStatus;
 use super::{ansible, clusters, jars, known, refused};
-use crate::cli::hosts::{Act, Up, Wait};
+use crate::cli::hosts::{Restart, Rm, Up, Wait};
 use crate::commands::elsewhere::asked;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
@@ -52,8 +52,8 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         return Ok(0);
     }
     // Before anything is written: what is missing here is said at once.
-    Ansible::find(&all.folder(&plan.name), &jars(&plan, context, ui)?)
-        .map_err(ClusterError::from)?;
+    ansible(&plan, context)?;
+    let jars = jars(&plan, context, ui)?;
     let mut state = HostsState::new((planned, request), options);
     state.host_ids = old.map(|old| old.host_ids).unwrap_or_default();
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
@@ -61,7 +61,8 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         all.save(&state).map_err(failed)?;
     }
     hosts::lay_out(&all, &plan).map_err(failed)?;
-    let played = play(Playbook::Site, flags.check, &plan, context, ui);
+    let installs = ansible(&plan, context)?.with_jars(jars);
+    let played = play(&installs, (Playbook::Site, flags.check), &plan, context, ui);
     if flags.check {
         if all.find(&plan.name).map_err(ClusterError::from)?.is_none() {
             all.forget(&plan.name).map_err(failed)?;
@@ -170,7 +171,7 @@ struct HostsPlayed {
     format: Format,
     /// The cluster.
     name: String,
-    /// `check`, `restart` or `rm`.
+    /// `check`, `restart`, `rm` or `forget`.
     what: &'static str,
     /// Whether nothing was done.
     dry_run: bool,
@@ -208,20 +209,27 @@ impl Answers for HostsPlayed {
         match (self.what, self.dry_run) {
             ("check", _) => format!("{name}: Ansible would change {changed} things on {hosts}"),
             (what, true) => format!("{name}: nothing was done ({what} --dry-run)"),
+            ("forget", _) => format!("{name} was forgotten; no host was touched"),
             ("rm", false) => format!("{name} was removed from {hosts}"),
             (what, false) => format!("{name}: {what} done on {hosts}"),
         }
     }
 }
 
-pub(super) fn restart(flags: &Act, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (state, plan) = known(&flags.name, context)?;
     if flags.dry_run {
         return dry("restart", &plan, ui);
     }
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     hosts::lay_out(&clusters(context), &plan).map_err(failed)?;
-    let played = play(Playbook::Restart, false, &plan, context, ui)?;
+    let played = play(
+        &ansible(&plan, context)?,
+        (Playbook::Restart, false),
+        &plan,
+        context,
+        ui,
+    )?;
     let silent = hosts::nodes(&state, &plan, &Access::default());
     if let Some(one) = silent.iter().find(|one| !one.serves) {
         let why = one.why.clone().unwrap_or_default();
@@ -239,15 +247,36 @@ pub(super) fn restart(flags: &Act, context: &Context, ui: &Ui) -> Result<u8, Com
     Ok(0)
 }
 
-pub(super) fn rm(flags: &Act, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (state, plan) = known(&flags.name, context)?;
     if flags.dry_run {
         return dry("rm", &plan, ui);
     }
     let all = clusters(context);
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    if flags.forget {
+        all.forget(&plan.name).map_err(failed)?;
+        let none = Played {
+            hosts: BTreeMap::new(),
+        };
+        let shown = HostsPlayed::new(&plan.name, "forget", false, none);
+        ui.result(&shown, || format!("{}\n", shown.answer()));
+        return Ok(0);
+    }
     hosts::lay_out(&all, &plan).map_err(failed)?;
-    let played = play(Playbook::Remove, false, &plan, context, ui)?;
+    let played = play(
+        &ansible(&plan, context)?,
+        (Playbook::Remove, false),
+        &plan,
+        context,
+        ui,
+    )
+    .map_err(|error| {
+        let name = &plan.name;
+        error.or_else_hint(&format!(
+            "helenus hosts rm {name} --forget, if its hosts are gone"
+        ))
+    })?;
     let left = hosts::nodes(&state, &plan, &Access::default());
     if let Some(one) = left.iter().find(|one| one.serves) {
         let text = format!(
@@ -287,13 +316,12 @@ fn dry(what: &'static str, plan: &HostsPlan, ui: &Ui) -> Result<u8, CommandError
 
 /// Runs a playbook, and says what it does.
 fn play(
-    playbook: Playbook,
-    check: bool,
+    ansible: &Ansible,
+    (playbook, check): (Playbook, bool),
     plan: &HostsPlan,
     context: &Context,
     ui: &Ui,
 ) -> Result<Played, CommandError> {
-    let ansible = ansible(plan, context, ui)?;
     let progress = ui.progress(&format!("ansible {}: {}", ansible.version, playbook.file()));
     let hosts: BTreeSet<&str> = plan
         .nodes

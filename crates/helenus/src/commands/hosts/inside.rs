@@ -48,7 +48,7 @@ fn run(
     let (_, plan) = known(name, context)?;
     let node = node(&plan, named)?;
     let host = node.host.as_deref().unwrap_or_default();
-    let ansible = ansible(&plan, context, ui)?;
+    let ansible = ansible(&plan, context)?;
     let printed = ansible
         .on(host, &words(&node.name), &context.cancel)
         .map_err(ClusterError::from)?;
