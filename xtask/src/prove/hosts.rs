@@ -242,11 +242,8 @@ impl Lab {
         let at = format!("{NET}.11,{NET}.14");
         let checked = self.json(&["ledger", "check", "@last", "--hosts", &at], false)?;
         let of = |class: &str| {
-            let classes = checked["classes"].as_array().into_iter().flatten();
-            let found = classes
-                .filter(|one| one["class"] == class)
-                .filter_map(|one| one["keys"].as_u64());
-            found.sum::<u64>()
+            let tables = checked["tables"].as_array().into_iter().flatten();
+            tables.filter_map(|one| one[class].as_u64()).sum::<u64>()
         };
         let (present, lost) = (of("present"), of("lost"));
         self.found(
