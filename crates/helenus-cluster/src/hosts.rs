@@ -5,7 +5,7 @@ mod ansible;
 mod nodes;
 
 pub use ansible::{Ansible, AnsibleError, HostEnd, PlayEvent, Played, Problems};
-pub use nodes::{NodeState, ask, nodes, view};
+pub use nodes::{NodeState, nodes, view};
 
 use crate::attach::random_password;
 use crate::kept::{Keep, Kept};

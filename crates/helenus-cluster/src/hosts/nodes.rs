@@ -58,14 +58,11 @@ fn one(node: &PlannedNode, port: u16, access: &Access) -> NodeState {
     }
 }
 
-/// Whether a node serves.
-///
-/// # Errors
-/// Why it does not.
-pub fn ask(at: SocketAddr, coordinator: bool, access: &Access) -> Result<(), String> {
+/// Whether a node serves; else why it does not.
+fn ask(at: SocketAddr, coordinator: bool, access: &Access) -> Result<(), String> {
     let mut client = match connect(at, access) {
         Err(ClientError::CredentialsMissing { .. }) => return Ok(()),
-        connected => connected.map_err(|error| crate::hosts::nodes::words(&error))?,
+        connected => connected.map_err(|error| words(&error))?,
     };
     let rows = client
         .query("SELECT bootstrapped FROM system.local", Consistency::One)

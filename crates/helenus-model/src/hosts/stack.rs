@@ -303,16 +303,18 @@ impl<'a> Stack<'a> {
             .set("environment", environment)
             .set("configs", configs)
             .set("networks", [NETWORK]);
-        let service = match set.coordinator {
-            true => service,
-            false => service.set(
-                "volumes",
-                [Mapping::new()
-                    .set("type", "volume")
+        let mut volumes = Vec::new();
+        if !set.coordinator {
+            volumes.push(
+                mount("volume")
                     .set("source", volume(set))
-                    .set("target", DATA_FOLDER)],
-            ),
-        };
+                    .set("target", DATA_FOLDER),
+            );
+        }
+        // A tmpfs there would be root's, and the short form for it is ignored by docker stack deploy.
+        volumes.push(mount("volume").set("target", RUN_FOLDER));
+        volumes.push(mount("tmpfs").set("target", "/tmp"));
+        let service = service.set("volumes", volumes);
         let service = match on_host {
             true => service.set("healthcheck", healthcheck()),
             // Docker gives a task its name only once it is healthy, and nodes find each other by names as they start.
@@ -367,7 +369,7 @@ impl<'a> Stack<'a> {
     fn common(&self) -> Mapping {
         Mapping::new()
             .set("image", self.options.image.as_str())
-            .set("command", [LAUNCHER, "__pod", "start"])
+            .set("entrypoint", [LAUNCHER, "__pod", "start"])
             .set("user", format!("{USER_ID}:{USER_ID}"))
             .set("read_only", true)
             .why(
@@ -376,7 +378,6 @@ impl<'a> Stack<'a> {
                 "120s",
             )
             .set("cap_drop", ["ALL"])
-            .set("tmpfs", [RUN_FOLDER, "/tmp"])
     }
 
     /// The files of a node by their names.
@@ -453,6 +454,13 @@ impl<'a> Stack<'a> {
         volumes.extend((!set.coordinator).then(|| format!("{}:{DATA_FOLDER}", own.name)));
         let service = service
             .set("volumes", volumes)
+            .set(
+                "tmpfs",
+                [
+                    format!("{RUN_FOLDER}:uid={USER_ID},gid={USER_ID}"),
+                    "/tmp:mode=1777".to_owned(),
+                ],
+            )
             .set("healthcheck", healthcheck())
             .set("mem_limit", mebibytes(set.memory_limit(PAGE_CACHE)))
             .set("restart", "unless-stopped");
@@ -470,6 +478,10 @@ impl<'a> Stack<'a> {
             }
         }
     }
+}
+
+fn mount(kind: &str) -> Mapping {
+    Mapping::new().set("type", kind)
 }
 
 /// Healthy means what ready means elsewhere: the node has joined and answers a query.

@@ -51,14 +51,16 @@ def main(url):
                 # The theme that is chosen stays on the next page; a run leads to its report; ticks lead to a comparison.
                 page.goto(url)
                 page.click("#theme")
-                page.click("text=Trends")
+                with page.expect_navigation():
+                    page.click("text=Trends")
                 chosen = page.evaluate("document.documentElement.dataset.theme")
                 if chosen != "dark":
                     wrong.append(f"the theme is {chosen} on the next page")
                 page.goto(url)
                 page.check("input[name=a][value=r1]")
                 page.check("input[name=b][value=r2]")
-                page.click("text=Compare A with B")
+                with page.expect_navigation():
+                    page.click("text=Compare A with B")
                 if "compare" not in page.url or not page.query_selector("text=no claim"):
                     wrong.append(f"ticks lead to {page.url}")
                 # By keyboard: the first stop is the navigation.

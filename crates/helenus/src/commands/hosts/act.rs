@@ -31,6 +31,10 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         (&flags.cluster, &flags.place, None),
         &planned,
     )?;
+    // Ansible runs in the cluster's folder.
+    let absolute =
+        |key: String| std::path::absolute(&key).map_or(key, |path| path.display().to_string());
+    options.login.key = options.login.key.map(absolute);
     let all = clusters(context);
     let old = all.find(&planned.name).map_err(ClusterError::from)?;
     let id = match old.as_ref().and_then(|old| old.options.id.clone()) {

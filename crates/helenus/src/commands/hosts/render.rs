@@ -7,10 +7,10 @@ use crate::cli::hosts::{Containers, HostsPlace, Render};
 use crate::commands::elsewhere::asked;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::outfile;
 use crate::ui::{Answers, Table, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
+use helenus_cluster::hosts;
 use helenus_model::hosts::options::{Form, HostsError, Login, Options};
 use helenus_model::hosts::{HostsPlan, machines, render};
 use helenus_model::plan::ClusterPlan;
@@ -116,14 +116,7 @@ fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
                 .hint("remove it, or name another folder".to_owned()));
         }
     }
-    for file in &plan.files {
-        let path = folder.join(&file.path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        outfile::write(&path, file.text.as_bytes())?;
-    }
-    Ok(())
+    hosts::write(plan, folder).map_err(failed)
 }
 
 /// The files of a rendering, and what is done beside running it.
