@@ -214,7 +214,7 @@ pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
     // The table's columns differ between releases, and older ones lack it; everything that this reads may be missing.
     let gossip = old_tables::if_there(client, "SELECT * FROM system_views.gossip_info")?;
     let gossip = gossip.unwrap_or_default();
-    let mut nodes = Vec::new();
+    let mut nodes: Vec<Node> = Vec::new();
     for row in 0..local.rows.len() {
         nodes.extend(node(
             &local,
@@ -227,6 +227,7 @@ pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
     for row in 0..peers.rows.len() {
         nodes.extend(node(&peers, row, "peer", "peer_port", &gossip));
     }
+    let mut nodes = without_stale(nodes);
     let partitioner = local.text(0, "partitioner");
     let other_partitioner =
         partitioner.filter(|name| !name.is_empty() && !name.ends_with("Murmur3Partitioner"));
@@ -264,6 +265,21 @@ pub fn keyspaces(client: &mut Client) -> Result<Vec<Keyspace>, ClientError> {
         .collect())
 }
 
+/// One row a node. Where all nodes of a cluster changed their addresses at once, as containers do, Cassandra keeps the old
+/// rows of its peers beside the new ones: of rows with one host id the one counts that gossip has heard of.
+fn without_stale(nodes: Vec<Node>) -> Vec<Node> {
+    let mut kept: Vec<Node> = Vec::new();
+    for node in nodes {
+        let same = |one: &&mut Node| node.host_id.is_some() && one.host_id == node.host_id;
+        match kept.iter_mut().find(same) {
+            None => kept.push(node),
+            Some(old) if old.load_bytes.is_none() && node.load_bytes.is_some() => *old = node,
+            Some(_) => {}
+        }
+    }
+    kept
+}
+
 fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Option<Node> {
     let Some(CqlValue::Inet(address)) = rows.value(row, address) else {
         return None;
@@ -296,4 +312,37 @@ fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Op
         reach: Reach::Up,
         state: State::from_gossip(&status).unwrap_or(State::Normal),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_former_addresses_do_not_count() {
+        let node = |last: u8, host_id: Option<&str>, load: Option<u64>| Node {
+            address: IpAddr::from([10, 0, 0, last]),
+            storage_port: 7000,
+            data_center: "DC1".to_owned(),
+            rack: "rack1".to_owned(),
+            host_id: host_id.map(str::to_owned),
+            tokens: Vec::new(),
+            load_bytes: load,
+            reach: Reach::Up,
+            state: State::Normal,
+        };
+        let all = vec![
+            node(1, Some("a"), None),
+            node(2, Some("b"), None),
+            node(3, Some("b"), Some(7)),
+            node(4, Some("b"), None),
+            node(5, None, None),
+            node(6, None, None),
+        ];
+        let kept: Vec<String> = without_stale(all)
+            .iter()
+            .map(|n| n.address.to_string())
+            .collect();
+        assert_eq!(kept, ["10.0.0.1", "10.0.0.3", "10.0.0.5", "10.0.0.6"]);
+    }
 }

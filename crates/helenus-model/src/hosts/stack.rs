@@ -10,8 +10,8 @@ use crate::kube::layout::{Layout, Set};
 use crate::kube::names::short_hash;
 use crate::kube::options::{Form as KubeForm, Options as KubeOptions};
 use crate::kube::pod::{
-    CONF_FOLDER, CONSOLE_LOGBACK, DATA_FOLDER, JVM_KEY, LAUNCHER, LOGBACK_KEY, POD_IP, POD_KEY,
-    POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER, USER_ID, YAML_KEY,
+    CONF_FOLDER, CONSOLE_LOGBACK, DATA_FOLDER, JVM_KEY, LAUNCHER, LOGBACK_KEY, POD_IP, POD_IP_MARK,
+    POD_KEY, POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER, USER_ID, YAML_KEY,
 };
 use crate::plan::{ClusterPlan, rackdc};
 use crate::units::Bytes;
@@ -134,13 +134,20 @@ impl<'a> Stack<'a> {
                     image,
                     format!("{load} on each host, or push it to a registry of yours"),
                 ];
-                if self.layout.centers.len() > 1 {
-                    let centers = self.layout.centers.iter();
-                    steps.extend(
-                        centers.map(|one| {
-                            format!("docker node update --label-add dc={} HOST", one.name)
-                        }),
-                    );
+                let on_host = self.options.network == Network::Host;
+                for set in self.layout.sets.iter().filter(|_| on_host) {
+                    let center = &self.layout.centers[set.center].name;
+                    steps.push(format!(
+                        "docker node update --label-add dc={center} --label-add rack={} HOST",
+                        set.rack
+                    ));
+                }
+                let several = self.layout.centers.len() > 1 && !on_host;
+                for center in self.layout.centers.iter().filter(|_| several) {
+                    steps.push(format!(
+                        "docker node update --label-add dc={} HOST",
+                        center.name
+                    ));
                 }
                 steps.extend([
                     format!("docker stack deploy -c DIR/stack.yml {name}"),
@@ -155,6 +162,9 @@ impl<'a> Stack<'a> {
     fn cautions(&self) -> Vec<String> {
         let mut all = Vec::new();
         if self.options.form == Form::Swarm {
+            if self.layout.sets.len() > 1 {
+                all.push("Docker updates all services of a stack at the same time: change one rack's service at a time, or replicas of one row are down together".to_owned());
+            }
             all.push("a task that Docker moves to another host finds no data there: repair it, or keep each service on its hosts".to_owned());
         }
         if self.plan.security.auth {
@@ -334,19 +344,36 @@ impl<'a> Stack<'a> {
                 "dnsrr",
             ),
         };
-        let several = self.layout.centers.len() > 1;
+        let place = &self.layout.centers;
         let placement = Mapping::new().why(
             "a lost host takes one node of a rack with it, not two",
             "max_replicas_per_node",
             1_u32,
         );
-        let placement = match several {
-            false => placement,
-            true => placement.why(
-                format!("docker node update --label-add dc={center} HOST"),
-                "constraints",
-                [format!("node.labels.dc == {center}")],
-            ),
+        let mut labels = Vec::new();
+        if place.len() > 1 || on_host {
+            labels.push(("dc", center));
+        }
+        // On the hosts' own network a host holds one node: that of its rack.
+        if on_host {
+            labels.push(("rack", set.rack.as_str()));
+        }
+        let placement = match labels.is_empty() {
+            true => placement,
+            false => {
+                let add: String = labels
+                    .iter()
+                    .map(|(key, value)| format!(" --label-add {key}={value}"))
+                    .collect();
+                let wants = labels
+                    .iter()
+                    .map(|(key, value)| format!("node.labels.{key} == {value}"));
+                placement.why(
+                    format!("docker node update{add} HOST"),
+                    "constraints",
+                    wants.collect::<Vec<_>>(),
+                )
+            }
         };
         deploy
             .set("placement", placement)
@@ -380,6 +407,17 @@ impl<'a> Stack<'a> {
             .set("cap_drop", ["ALL"])
     }
 
+    /// cassandra.yaml; on the hosts' own network clients come by the node's address only.
+    fn yaml(&self, set: &Set) -> String {
+        match self.options.network {
+            Network::Overlay => set.yaml.clone(),
+            Network::Host => set.yaml.replace(
+                "rpc_address: \"0.0.0.0\"",
+                &format!("rpc_address: \"{POD_IP_MARK}\""),
+            ),
+        }
+    }
+
     /// The files of a node by their names.
     fn files(&self, set: &Set, seeds: &[String]) -> BTreeMap<&'static str, String> {
         let center = &self.layout.centers[set.center];
@@ -392,7 +430,7 @@ impl<'a> Stack<'a> {
         );
         let flags: String = set.jvm.iter().map(|flag| format!("{flag}\n")).collect();
         BTreeMap::from([
-            (YAML_KEY, set.yaml.clone()),
+            (YAML_KEY, self.yaml(set)),
             (RACKDC_KEY, rackdc(&center.name, &set.rack)),
             (JVM_KEY, flags),
             (LOGBACK_KEY, CONSOLE_LOGBACK.to_owned()),
