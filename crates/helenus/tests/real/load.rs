@@ -308,7 +308,8 @@ pub(crate) fn sstables_go_to_their_owners() {
         "CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3};
         CREATE TABLE r.big (country text, n int, city text, PRIMARY KEY (country, n))";
     home.helenus(&["cqlsh", "c", "-e", make]).ok();
-    let big = spoilt::big(folder.path(), "big.csv", ROWS);
+    // Long enough to be under way when the node dies, on a quiet machine, too.
+    let big = spoilt::big(folder.path(), "big.csv", 3 * ROWS);
     spoilt::a_node_dies(&home, (&big, "c:r.big"), "c/node3", false);
     let refused = home.helenus(&[&load[..], &way].concat());
     assert_eq!(refused.code, 2, "{refused}");
