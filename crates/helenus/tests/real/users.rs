@@ -23,6 +23,8 @@ pub(crate) fn lacking() -> Option<&'static str> {
 struct User {
     uid: u32,
     home: PathBuf,
+    /// Where everybody may run it: the checkout may be for its owner only.
+    helenus: PathBuf,
 }
 
 impl User {
@@ -32,7 +34,11 @@ impl User {
         copy(&cache(), &home.join("cache"));
         give(&home, uid);
         fs_err::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).expect("a mode");
-        Self { uid, home }
+        Self {
+            uid,
+            home,
+            helenus: all.join("helenus"),
+        }
     }
 
     /// helenus as this user, with the state of `whose`.
@@ -41,7 +47,7 @@ impl User {
         let uid = self.uid.to_string();
         command
             .args(["--reuid", &uid, "--regid", &uid, "--clear-groups"])
-            .arg(env!("CARGO_BIN_EXE_helenus"))
+            .arg(&self.helenus)
             .args(words)
             .env_remove("HELENUS_CLUSTER")
             .env_remove("XDG_RUNTIME_DIR")
@@ -109,6 +115,10 @@ pub(crate) fn two_users_cannot_harm_each_other() {
         .tempdir_in("/tmp")
         .expect("a folder");
     fs_err::set_permissions(all.path(), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    copy(
+        Path::new(env!("CARGO_BIN_EXE_helenus")),
+        &all.path().join("helenus"),
+    );
     let (ann, ben) = (User::new(ANN, all.path()), User::new(BEN, all.path()));
     ann.well(&["up", "c", "--auth"]);
     ann.well(&["cqlsh", "c", "-e", "CREATE KEYSPACE app WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}; CREATE TABLE app.t (id int PRIMARY KEY, v text); INSERT INTO app.t (id, v) VALUES (1, 'ann')"]);
