@@ -185,6 +185,14 @@ pub enum HostsError {
         /// Addresses of the hosts.
         addresses: usize,
     },
+    /// A node that was brought up would go, come or have another place.
+    #[error("{name} was brought up with other nodes: {what}")]
+    Nodes {
+        /// The cluster.
+        name: String,
+        /// What is different.
+        what: String,
+    },
     /// A part of the cluster that the form has no words for.
     #[error("{form} cannot have {what}")]
     Cannot {
@@ -214,6 +222,9 @@ impl HostsError {
                 "give each node an address: a host that carries two has two, as big=10.0.0.11+10.0.0.12".to_owned()
             }
             Self::Count { nodes, .. } => format!("name {nodes} of them, or add nodes to the topology"),
+            Self::Nodes { name, .. } => format!(
+                "name the same hosts and topology; for others, helenus hosts rm {name} first: nodes do not move data by themselves"
+            ),
             Self::Cannot { hint, .. } => (*hint).to_owned(),
             Self::Containers(error) => error.hint(),
         }

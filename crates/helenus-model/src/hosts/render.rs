@@ -68,29 +68,90 @@ impl HostsPlan {
 /// Hosts that do not match the nodes, or what the form has no words for.
 pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
     let form = options.form;
+    let cannot = |what, hint| {
+        Err(HostsError::Cannot {
+            form: form.as_str(),
+            what,
+            hint,
+        })
+    };
+    if plan.security.tls {
+        return cannot(
+            "a cluster with TLS yet",
+            "leave --tls out, and bring keystores by a role of yours",
+        );
+    }
+    if plan.without_secrets() != *plan {
+        return cannot(
+            "a password among its settings: its files are read by many",
+            "leave that --set or --jvm out, and bring it to the hosts from a vault of yours",
+        );
+    }
     match form {
         Form::Ansible | Form::Tofu => on_hosts(plan, options),
         Form::Swarm | Form::Compose => stack::render(plan, options),
     }
 }
 
+/// Wants the nodes of a cluster that was brought up as they were: with its own tokens a new node would join without rows, and
+/// one that leaves the list would go on running.
+///
+/// # Errors
+/// [`HostsError::Nodes`].
+pub fn same_nodes(
+    (old, old_options): (&ClusterPlan, &Options),
+    (new, new_options): (&ClusterPlan, &Options),
+) -> Result<(), HostsError> {
+    let (before, now) = (
+        instances(old, &old_options.hosts),
+        instances(new, &new_options.hosts),
+    );
+    let place = |one: &Instance<'_>| {
+        let node = one.node;
+        let tokens = node.tokens.clone();
+        (
+            one.address,
+            node.data_center.clone(),
+            node.rack.clone(),
+            tokens,
+            node.coordinator,
+        )
+    };
+    let fault = |what: String| {
+        Err(HostsError::Nodes {
+            name: new.name.clone(),
+            what,
+        })
+    };
+    for one in &before {
+        match now.iter().find(|other| other.address == one.address) {
+            None => {
+                return fault(format!(
+                    "{} carries one of them, and is not in the list",
+                    one.address
+                ));
+            }
+            Some(other) if place(other) != place(one) => {
+                return fault(format!(
+                    "that of {} would have another place or other tokens",
+                    one.address
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    match now
+        .iter()
+        .find(|one| before.iter().all(|other| other.address != one.address))
+    {
+        Some(new) => fault(format!("{} would be new", new.address)),
+        None => Ok(()),
+    }
+}
+
 fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsError> {
     let form = options.form;
     options.match_hosts(plan.nodes.len())?;
-    if plan.security.tls {
-        return Err(HostsError::Cannot {
-            form: form.as_str(),
-            what: "a cluster with TLS yet",
-            hint: "leave --tls out, and bring keystores by a role of yours",
-        });
-    }
-    if plan.without_secrets() != *plan {
-        return Err(HostsError::Cannot {
-            form: form.as_str(),
-            what: "a password among its settings: its files are read by many",
-            hint: "leave that --set or --jvm out, and bring it to the hosts from a vault of yours",
-        });
-    }
     let release = Release::find(&plan.release)
         .ok()
         .filter(|release| release.lock().is_some());

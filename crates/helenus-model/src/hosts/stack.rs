@@ -15,7 +15,9 @@ use crate::kube::pod::{
 };
 use crate::plan::{ClusterPlan, rackdc};
 use crate::units::Bytes;
+use crate::yaml;
 use crate::yaml::document::{Item, Mapping};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -54,18 +56,6 @@ pub(super) fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan,
         what,
         hint,
     };
-    if plan.security.tls {
-        return Err(cannot(
-            "a cluster with TLS yet",
-            "leave --tls out; helenus kube renders it for Kubernetes",
-        ));
-    }
-    if plan.without_secrets() != *plan {
-        return Err(cannot(
-            "a password among its settings: its files are read by many",
-            "leave that --set or --jvm out",
-        ));
-    }
     if form == Form::Compose && plan.nodes.len() > COMPOSE_MOST {
         return Err(cannot(
             "so many nodes",
@@ -334,16 +324,11 @@ impl<'a> Stack<'a> {
     }
 
     fn deploy(&self, set: &Set, center: &str, on_host: bool) -> Mapping {
-        let deploy = Mapping::new().set("replicas", set.replicas());
-        let deploy = match on_host {
-            // Docker has no say in the network of a host.
-            true => deploy.set("endpoint_mode", "dnsrr"),
-            false => deploy.why(
-                "a name leads to the nodes themselves: a virtual address would stand between them",
-                "endpoint_mode",
-                "dnsrr",
-            ),
-        };
+        let deploy = Mapping::new().set("replicas", set.replicas()).why(
+            "a name leads to the nodes themselves: a virtual address would stand between them",
+            "endpoint_mode",
+            "dnsrr",
+        );
         let place = &self.layout.centers;
         let placement = Mapping::new().why(
             "a lost host takes one node of a rack with it, not two",
@@ -409,12 +394,12 @@ impl<'a> Stack<'a> {
 
     /// cassandra.yaml; on the hosts' own network clients come by the node's address only.
     fn yaml(&self, set: &Set) -> String {
-        match self.options.network {
-            Network::Overlay => set.yaml.clone(),
-            Network::Host => set.yaml.replace(
-                "rpc_address: \"0.0.0.0\"",
-                &format!("rpc_address: \"{POD_IP_MARK}\""),
-            ),
+        match (self.options.network, yaml::parse(&set.yaml)) {
+            (Network::Host, Ok(Value::Object(mut map))) => {
+                map.insert("rpc_address".to_owned(), POD_IP_MARK.into());
+                yaml::render(&Value::Object(map))
+            }
+            _ => set.yaml.clone(),
         }
     }
 

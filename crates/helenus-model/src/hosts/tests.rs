@@ -159,6 +159,38 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
 }
 
 #[test]
+fn nodes_that_were_brought_up_keep_their_places() {
+    let of = |nodes, hosts: &str| {
+        let mut options = Options::new(Form::Ansible, "5.0.9");
+        options.hosts = parse(hosts, "demo").expect("hosts");
+        (planned(&one(nodes)), options)
+    };
+    let (old, old_options) = of(3, "10.0.0.11-13");
+    let asked = |nodes, hosts: &str| {
+        let (new, options) = of(nodes, hosts);
+        super::same_nodes((&old, &old_options), (&new, &options))
+    };
+    assert_eq!(
+        asked(3, "a=10.0.0.11,10.0.0.12-13"),
+        Ok(()),
+        "another name is the same host"
+    );
+    for (nodes, hosts, what) in [
+        (2, "10.0.0.11-12", "another place or other tokens"),
+        (3, "10.0.0.11-12,10.0.0.14", "10.0.0.13 carries"),
+        (4, "10.0.0.11-14", "another place or other tokens"),
+        (
+            3,
+            "10.0.0.12,10.0.0.11,10.0.0.13",
+            "another place or other tokens",
+        ),
+    ] {
+        let error = asked(nodes, hosts).expect_err("refused");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+#[test]
 fn the_stock_superuser_is_named() {
     let caution = &rendered(&guarded(), Form::Ansible, "10.0.0.11").cautions[0];
     assert!(caution.contains("cassandra/cassandra"), "{caution}");

@@ -7,17 +7,17 @@ mod render;
 mod view;
 
 use crate::cli::hosts::{Hosts, HostsWhat};
+use crate::commands::releases::ensured;
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::event::Event;
 use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState};
 use helenus_cluster::store::Store;
 use helenus_model::hosts::options::HostsError;
 use helenus_model::hosts::{HostsPlan, PlannedNode};
-use helenus_model::release::{Arch, Release};
+use helenus_model::release::Release;
 use helenus_model::topology::name_hint;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -73,14 +73,7 @@ fn jars(plan: &HostsPlan, context: &Context, ui: &Ui) -> Result<PathBuf, Command
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
     let mut watcher = Watcher::new(ui, "", 0);
-    let files = store
-        .ensure(
-            release,
-            Arch::here(),
-            &context.cancel.flag(),
-            &mut |event| watcher.see(&Event::Store(event)),
-        )
-        .map_err(ClusterError::from)?;
+    let files = ensured(release, &store, context, &mut watcher)?;
     let folder = files.jars.first().and_then(|jar| jar.parent());
     Ok(folder.map(PathBuf::from).unwrap_or_default())
 }

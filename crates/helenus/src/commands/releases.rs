@@ -9,7 +9,7 @@ use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::event::Event;
 use helenus_cluster::jdk;
 use helenus_cluster::lifecycle::Source;
-use helenus_cluster::store::Store;
+use helenus_cluster::store::{ReleaseFiles, Store};
 use helenus_model::format::Format;
 use helenus_model::release::{Arch, Release};
 use helenus_model::units::Bytes;
@@ -249,6 +249,24 @@ fn text(known: &Known) -> String {
     text
 }
 
+/// The release's files, fetched where they are not there.
+pub(crate) fn ensured(
+    release: &'static Release,
+    store: &Store,
+    context: &Context,
+    watcher: &mut Watcher,
+) -> Result<ReleaseFiles, CommandError> {
+    let files = store.ensure(
+        release,
+        Arch::here(),
+        &context.cancel.flag(),
+        &mut |event| {
+            watcher.see(&Event::Store(event));
+        },
+    );
+    Ok(files.map_err(ClusterError::from)?)
+}
+
 fn fetch(
     name: &str,
     (no_archive, dry_run): (bool, bool),
@@ -276,16 +294,7 @@ fn fetch(
         return Ok(0);
     }
     let mut watcher = Watcher::new(ui, "", 0);
-    let files = store
-        .ensure(
-            release,
-            Arch::here(),
-            &context.cancel.flag(),
-            &mut |event| {
-                watcher.see(&Event::Store(event));
-            },
-        )
-        .map_err(ClusterError::from)?;
+    let files = ensured(release, &store, context, &mut watcher)?;
     let archive = match no_archive {
         true => None,
         false => archive(release, context, &mut watcher, ui)?,

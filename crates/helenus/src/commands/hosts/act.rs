@@ -15,7 +15,7 @@ use helenus_cluster::hosts::{self, Ansible, HostEnd, HostsState, NodeState, Play
 use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::hosts::options::Form;
-use helenus_model::hosts::{HostsPlan, Playbook, render};
+use helenus_model::hosts::{HostsPlan, Playbook, render, same_nodes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     options.id = Some(id);
     let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     if let Some(old) = &old {
-        keeps_its_hosts(old, &plan)?;
+        same_nodes((&old.plan, &old.options), (&planned, &options)).map_err(|e| refused(&e))?;
     }
     for caution in &plan.cautions {
         ui.caution(caution);
@@ -80,30 +80,6 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         error.or_else_hint(&format!("helenus hosts rm {name} takes back what was done"))
     })?;
     until_all_serve(&state, &plan, (flags.timeout, began), context, ui)
-}
-
-/// A host that leaves the list would go on running its node: nobody would know of it any more.
-fn keeps_its_hosts(old: &HostsState, plan: &HostsPlan) -> Result<(), CommandError> {
-    let now: BTreeSet<_> = plan.nodes.iter().filter_map(|node| node.address).collect();
-    let gone = old
-        .options
-        .hosts
-        .iter()
-        .find(|host| host.addresses.iter().any(|address| !now.contains(address)));
-    match gone {
-        None => Ok(()),
-        Some(host) => {
-            let text = format!(
-                "{} carries a node of {}, and is not in the list",
-                host.name, plan.name
-            );
-            let hint = format!(
-                "helenus hosts rm {} first, or name all of its hosts",
-                plan.name
-            );
-            Err(CommandError::new(code::USAGE, text).hint(hint))
-        }
-    }
 }
 
 pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
