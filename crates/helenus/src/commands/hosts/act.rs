@@ -10,7 +10,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::error::{Class, ClusterError, Problem as _};
 use helenus_cluster::hosts::{self, Ansible, HostEnd, HostsState, NodeState, PlayEvent, Played};
 use helenus_model::access::Access;
 use helenus_model::format::Format;
@@ -311,7 +311,14 @@ fn play(
     let mut seen = Seen::default();
     let mut see = |event: &PlayEvent| seen.say(event, hosts.len(), &progress, ui);
     let played = ansible.play(playbook, check, &context.cancel, &mut see);
-    Ok(played.map_err(ClusterError::from)?)
+    played.map_err(|error| match error.class() {
+        // Nothing is cleaned up: the same line goes on.
+        Class::Interrupted => {
+            let text = "interrupted; the hosts stay as they are now";
+            CommandError::new(code::INTERRUPTED, text).hint(error.hint())
+        }
+        _ => ClusterError::from(error).into(),
+    })
 }
 
 /// The task that runs now, and the hosts that have done it.
