@@ -2,21 +2,31 @@
 //! as a child. Refuses a host that is not in the cluster's own inventory.
 
 mod ansible;
+mod lent;
 mod nodes;
+mod secured;
 
 pub use ansible::{Ansible, AnsibleError, HostEnd, PlayEvent, Played, Problems};
-pub use nodes::{NodeState, nodes, view};
+pub use lent::{Anew, Lent, NotRendered, put_back, renew};
+pub use nodes::{NodeState, nodes, view, wait};
+pub use secured::{access, provide, secure};
 
 use crate::attach::random_password;
+use crate::context::Context;
+use crate::error::ClusterError;
 use crate::kept::{Keep, Kept};
+use crate::store::{Store, StoreEvent};
 use fs_err as fs;
+use helenus_model::access::{CREDENTIALS_FOLDER, TLS_FOLDER};
 use helenus_model::format::Format;
 use helenus_model::guard::{SeenNode, Sight};
 use helenus_model::hosts::options::{HostsError, Options};
 use helenus_model::hosts::{HostsPlan, render};
 use helenus_model::plan::{ClusterPlan, PlanRequest};
+use helenus_model::release::{Arch, Release};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +48,9 @@ pub struct HostsState {
     /// What Cassandra's part was planned from; absent where it was that of another cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<PlanRequest>>,
+    /// How it was before an experiment took it; absent where none has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lent: Option<Box<Lent>>,
 }
 
 impl Keep for HostsState {
@@ -61,6 +74,7 @@ impl HostsState {
             options,
             host_ids: BTreeSet::new(),
             asked: asked.map(Box::new),
+            lent: None,
         }
     }
 
@@ -94,8 +108,20 @@ pub fn owner(all: &HostsClusters, sight: &Sight) -> Option<HostsState> {
 /// The folder cannot be written.
 pub fn lay_out(all: &HostsClusters, plan: &HostsPlan) -> io::Result<PathBuf> {
     let folder = all.folder(&plan.name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+    fs::create_dir_all(&folder)?;
+    for entry in fs::read_dir(&folder)? {
+        let entry = entry?;
+        // Keys and passwords are made once.
+        if [TLS_FOLDER, CREDENTIALS_FOLDER]
+            .map(OsStr::new)
+            .contains(&&*entry.file_name())
+        {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
     write(plan, &folder)?;
     Ok(folder)
@@ -114,4 +140,45 @@ pub fn write(plan: &HostsPlan, folder: &Path) -> io::Result<()> {
         fs::write(path, &file.text)?;
     }
     Ok(())
+}
+
+/// The program on a node's host that is its nodetool.
+pub fn nodetool_of(node: &str) -> String {
+    format!("/usr/local/bin/nodetool-{node}")
+}
+
+/// Runs nodetool with these words for each node, on its host.
+///
+/// # Errors
+/// A host is not reached, or nodetool fails there.
+pub fn nodetool(
+    context: &Context,
+    state: &HostsState,
+    words: &[String],
+) -> Result<(), ClusterError> {
+    let plan = state.rendered().map_err(NotRendered)?;
+    let clusters = HostsClusters::of(&context.paths.state);
+    let ansible = Ansible::find(&clusters.folder(&plan.name))?;
+    for node in &plan.nodes {
+        let line = [&[nodetool_of(&node.name)], words].concat();
+        let host = node.host.as_deref().unwrap_or_default();
+        ansible.on(host, &line, &context.cancel)?;
+    }
+    Ok(())
+}
+
+/// The folder with a release's jars, which are fetched where they are not there.
+///
+/// # Errors
+/// An unknown release, or it cannot be fetched.
+pub fn jars(
+    context: &Context,
+    release: &str,
+    see: &mut dyn FnMut(StoreEvent),
+) -> Result<PathBuf, ClusterError> {
+    let release = Release::find(release)?;
+    let store = Store::open(&context.paths.cache, &context.env)?;
+    let files = store.ensure(release, Arch::here(), &context.cancel.flag(), see)?;
+    let folder = files.jars.first().and_then(|jar| jar.parent());
+    Ok(folder.map(PathBuf::from).unwrap_or_default())
 }

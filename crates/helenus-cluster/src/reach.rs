@@ -265,10 +265,16 @@ pub(crate) fn stock(
     node: &NodePlan,
     within: Duration,
 ) -> Result<Client, ClientError> {
-    let mut options = options_of(state, within)?;
-    options.credentials = Some(Credentials {
-        username: STOCK.to_owned(),
-        password: Secret::new(STOCK),
-    });
-    connect_as(state, node, &options)
+    connect_as(state, node, &as_stock(&options_of(state, within)?))
+}
+
+/// The same way in, as the stock superuser.
+pub(crate) fn as_stock(options: &ConnectOptions) -> ConnectOptions {
+    ConnectOptions {
+        credentials: Some(Credentials {
+            username: STOCK.to_owned(),
+            password: Secret::new(STOCK),
+        }),
+        ..options.clone()
+    }
 }

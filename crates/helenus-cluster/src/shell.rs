@@ -11,8 +11,8 @@ use helenus_cql::commands::Settings;
 use helenus_cql::complete::Names;
 use helenus_cql::describe::is_describe;
 use helenus_cql::trace::{trace_is_whole, trace_queries, trace_rows};
-use helenus_cql::{Client, ClientError, Rows, Statement};
-use helenus_model::plan::NodePlan;
+use helenus_cql::{Client, ClientError, ConnectOptions, Rows, Statement};
+use helenus_model::plan::{ClusterPlan, NodePlan};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a change of the schema, and then for all nodes to agree on it. The drivers
@@ -316,13 +316,22 @@ impl Session {
 /// # Errors
 /// A node that answered stops answering, or they do not agree in time.
 pub fn agree(state: &ClusterState) -> Result<(), ClientError> {
+    agree_among(&state.plan, &reach::options_of(state, SCHEMA_WITHIN)?)
+}
+
+/// [`agree`] for nodes that are reached so.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_among(plan: &ClusterPlan, options: &ConnectOptions) -> Result<(), ClientError> {
     let begin = Instant::now();
-    let options = reach::options_of(state, SCHEMA_WITHIN)?;
-    let mut clients: Vec<Client> = state
-        .plan
-        .nodes
-        .iter()
-        .filter_map(|node| reach::connect_as(state, node, &options).ok())
+    let options = ConnectOptions {
+        timeout: SCHEMA_WITHIN,
+        ..options.clone()
+    };
+    let addresses = plan.nodes.iter().map(|node| reach::cql_address(plan, node));
+    let mut clients: Vec<Client> = addresses
+        .filter_map(|at| Client::connect(at, &options).ok())
         .collect();
     loop {
         let mut versions = Vec::new();

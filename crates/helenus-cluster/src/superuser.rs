@@ -4,14 +4,14 @@
 
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
-use crate::reach::{self, STOCK, stock};
+use crate::reach::{self, STOCK};
 use crate::ready::ReadyError;
 use crate::secure::{SecureError, random_word};
 use crate::shell;
 use crate::state::ClusterState;
-use helenus_cql::client::{Client, ClientError};
+use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
-use helenus_model::plan::{NodePlan, auth_copies};
+use helenus_model::plan::{ClusterPlan, NodePlan, auth_copies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -48,44 +48,95 @@ pub(crate) fn finish(
     let Some(first) = nodes.first() else {
         return Ok(());
     };
-    let patience = Patience {
-        until: Instant::now() + FINISH_WITHIN,
-        cancel,
+    let options = reach::options_of(state, ANSWER_WITHIN);
+    let door = Door {
+        plan: &state.plan,
+        options: options.map_err(|source| told(first, "logging in", source))?,
     };
-    patience.with(first, "making the superuser", || create(state, first))?;
-    let mut client = patience.with(first, "logging in", || {
-        reach::connect(state, first, ANSWER_WITHIN)
-    })?;
-    patience.with(first, "replicating system_auth", || {
-        run(&mut client, &replicate(state))?;
-        shell::agree(state)
-    })?;
-    let disarm = disarm()?;
-    patience.with(first, "disarming the stock superuser", || {
-        run(&mut client, &disarm)
-    })?;
-    for node in nodes {
-        patience.with(node, "logging in", || {
-            reach::connect(state, node, ANSWER_WITHIN)
+    door.secure(&nodes, cancel)
+}
+
+/// A cluster whose nodes answer, and what gets into them once they are secured.
+pub(crate) struct Door<'a> {
+    /// The cluster.
+    pub(crate) plan: &'a ClusterPlan,
+    /// With the superuser that is to be.
+    pub(crate) options: ConnectOptions,
+}
+
+impl Door<'_> {
+    fn connect(&self, node: &NodePlan) -> Result<Client, ClientError> {
+        Client::connect(reach::cql_address(self.plan, node), &self.options)
+    }
+
+    fn stock(&self, node: &NodePlan) -> Result<Client, ClientError> {
+        let options = reach::as_stock(&self.options);
+        Client::connect(reach::cql_address(self.plan, node), &options)
+    }
+
+    /// Makes the superuser and disarms the stock one at these nodes, which all answer.
+    ///
+    /// # Errors
+    /// As [`finish`].
+    pub(crate) fn secure(&self, nodes: &[&NodePlan], cancel: &Cancel) -> Result<(), ClusterError> {
+        let Some(first) = nodes.first() else {
+            return Ok(());
+        };
+        let patience = Patience {
+            until: Instant::now() + FINISH_WITHIN,
+            cancel,
+        };
+        patience.with(first, "making the superuser", || self.create(first))?;
+        let mut client = patience.with(first, "logging in", || self.connect(first))?;
+        patience.with(first, "replicating system_auth", || {
+            run(&mut client, &replicate(self.plan))?;
+            shell::agree_among(self.plan, &self.options)
         })?;
-        // A node may keep what it knew of a password for as long as credentials_validity says.
-        let until = Instant::now() + FORGOTTEN_WITHIN;
-        loop {
-            match stock(state, node, ANSWER_WITHIN) {
-                Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => break,
-                Err(source) => {
-                    return Err(told(node, "looking for the stock superuser", source).into());
+        let disarm = disarm()?;
+        patience.with(first, "disarming the stock superuser", || {
+            run(&mut client, &disarm)
+        })?;
+        for node in nodes {
+            patience.with(node, "logging in", || self.connect(node))?;
+            // A node may keep what it knew of a password for as long as credentials_validity says.
+            let until = Instant::now() + FORGOTTEN_WITHIN;
+            loop {
+                match self.stock(node) {
+                    Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => break,
+                    Err(source) => {
+                        return Err(told(node, "looking for the stock superuser", source).into());
+                    }
+                    Ok(_) if cancel.is_set() => return Err(ReadyError::Interrupted.into()),
+                    Ok(_) if Instant::now() > until => {
+                        let node = node.name.clone();
+                        return Err(SecureError::StockSuperuser { node }.into());
+                    }
+                    Ok(_) => std::thread::sleep(TRY_EVERY),
                 }
-                Ok(_) if cancel.is_set() => return Err(ReadyError::Interrupted.into()),
-                Ok(_) if Instant::now() > until => {
-                    let node = node.name.clone();
-                    return Err(SecureError::StockSuperuser { node }.into());
-                }
-                Ok(_) => std::thread::sleep(TRY_EVERY),
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Makes the superuser of ours, unless it is there.
+    fn create(&self, node: &NodePlan) -> Result<(), ClientError> {
+        let mut client = match self.stock(node) {
+            // Then it must have been there before.
+            Err(ClientError::Refusal { .. }) => return self.connect(node).map(drop),
+            other => other?,
+        };
+        let Some(own) = &self.options.credentials else {
+            return Ok(());
+        };
+        // A password of ours is hexadecimal, a user name of ours a word: neither needs quoting. Statements that hold one
+        // are logged nowhere: slow-query logging is for SELECT, and auditing is off.
+        let cql = format!(
+            "CREATE ROLE IF NOT EXISTS {} WITH PASSWORD = '{}' AND SUPERUSER = true AND LOGIN = true",
+            own.username,
+            own.password.expose()
+        );
+        run(&mut client, &cql)
+    }
 }
 
 /// How long things are tried, and when not.
@@ -129,33 +180,10 @@ fn told(node: &NodePlan, what: &'static str, source: ClientError) -> SecureError
     }
 }
 
-/// Makes the superuser of ours, unless it is there.
-fn create(state: &ClusterState, node: &NodePlan) -> Result<(), ClientError> {
-    let mut client = match stock(state, node, ANSWER_WITHIN) {
-        // Then it must have been there before.
-        Err(ClientError::Refusal { .. }) => {
-            return reach::connect(state, node, ANSWER_WITHIN).map(drop);
-        }
-        other => other?,
-    };
-    let options = reach::options_of(state, ANSWER_WITHIN)?;
-    let Some(own) = options.credentials else {
-        return Ok(());
-    };
-    // A password of ours is hexadecimal, a user name of ours a word: neither needs quoting. Statements that hold one
-    // are logged nowhere: slow-query logging is for SELECT, and auditing is off.
-    let cql = format!(
-        "CREATE ROLE IF NOT EXISTS {} WITH PASSWORD = '{}' AND SUPERUSER = true AND LOGIN = true",
-        own.username,
-        own.password.expose()
-    );
-    run(&mut client, &cql)
-}
-
 /// Copies of `system_auth` in every data centre, as one does in production.
-fn replicate(state: &ClusterState) -> String {
+fn replicate(plan: &ClusterPlan) -> String {
     let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
-    for node in &state.plan.nodes {
+    for node in &plan.nodes {
         *nodes.entry(&node.data_center).or_default() += 1;
     }
     let copies: Vec<String> = nodes

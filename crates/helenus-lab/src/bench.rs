@@ -153,6 +153,7 @@ pub(crate) fn look(context: &Context, place: &Where) -> Result<Target, BenchErro
             endpoints,
             named,
             given,
+            ..
         } => target::hosts(context, endpoints, named.as_deref(), given)?,
         Where::Cluster(name) => {
             let state = context.clusters.load(name).map_err(ClusterError::from)?;

@@ -3,14 +3,14 @@
 
 mod again;
 mod dataset;
+mod lent;
 mod pairs;
-mod pods;
 mod restart;
 
 pub use again::{facts, lengthen};
 pub use dataset::shape;
+pub use lent::{LentNodes, may_begin, put_back};
 pub use pairs::{Compared, comparable, compared, find_rate};
-pub use pods::{Pods, may_begin, put_back};
 
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent};
 use crate::compare::{history_file, wall_ns};
@@ -32,10 +32,10 @@ use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, P
 /// What one combination is run with.
 #[derive(Debug, Clone)]
 pub struct Combination {
-    /// The run; its place is a cluster made for it, or one on Kubernetes.
+    /// The run; its place is a cluster made for it, or one that is there, on Kubernetes or on hosts.
     pub bench: BenchRequest,
-    /// What the pods of that one are given; none where a cluster is made.
-    pub pods: Option<Pods>,
+    /// What the nodes of that one are given; none where a cluster is made.
+    pub lent: Option<LentNodes>,
     /// The load that each life of its nodes starts with; none where the first run starts it.
     pub warm: Option<BenchRequest>,
     /// Until when that load is repeated; none where once is enough.
@@ -83,9 +83,9 @@ pub enum ExperimentEvent<'a> {
     },
     /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
-    /// What is waited for while pods start anew.
-    Pods(&'a str),
-    /// The pods of this cluster start as they were before.
+    /// What is waited for while the nodes of a cluster that is there start anew.
+    Anew(&'a str),
+    /// The nodes of this cluster start as they were before.
     PutsBack(&'a str),
     /// They did not, and the experiment ended for another reason.
     NotPutBack(&'a ExperimentError),
@@ -181,11 +181,13 @@ pub enum ExperimentError {
     /// A person's cluster has the name that its restarts would have.
     #[error("your cluster {0} has the name that this experiment needs for its own")]
     NameTaken(String),
-    /// The pods of a cluster are not as they were.
+    /// The nodes of a cluster are not as they were.
     #[error("the nodes of {name} still have settings of the experiment")]
     NotPutBack {
         /// The cluster.
         name: String,
+        /// The verb that puts them back.
+        heals: &'static str,
         /// Why.
         source: ClusterError,
     },

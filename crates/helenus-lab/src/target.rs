@@ -360,7 +360,8 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), PrepareErro
     let mut client = match &target.cluster {
         Some(state) => reach::connect(state, &state.plan.nodes[0], shell::SCHEMA_WITHIN)?,
         None => {
-            let mut client = Client::connect(target.endpoints[0], &ConnectOptions::default())?;
+            let options = reach::options(&target.access, shell::SCHEMA_WITHIN)?;
+            let mut client = Client::connect(target.endpoints[0], &options)?;
             client.set_timeout(shell::SCHEMA_WITHIN);
             client
         }

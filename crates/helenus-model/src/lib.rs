@@ -64,6 +64,8 @@ pub mod sizing;
 
 pub mod tuned;
 
+pub mod lent;
+
 pub mod kube;
 
 pub mod hosts;

@@ -2,7 +2,8 @@
 //! Refuses to believe a tool that says all is well: each node is asked.
 
 use super::HostsState;
-use crate::error::ClusterError;
+use crate::cancel::Cancel;
+use crate::error::{Class, ClusterError, Problem};
 use crate::reach;
 use crate::ring_view;
 use helenus_cql::client::{Client, ClientError};
@@ -12,10 +13,13 @@ use helenus_model::hosts::{HostsPlan, PlannedNode};
 use helenus_model::status::{ClusterView, Reach};
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest wait for an answer of a node.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Between two questions whether all nodes serve.
+const ASK_EVERY: Duration = Duration::from_millis(500);
 
 /// A node, and whether it serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,6 +48,78 @@ pub fn nodes(state: &HostsState, plan: &HostsPlan, access: &Access) -> Vec<NodeS
             .filter_map(|one| one.join().ok())
             .collect()
     })
+}
+
+/// Asks all nodes until they serve. `see` gets how many do.
+///
+/// # Errors
+/// One does not within that time, or the person stopped it.
+pub fn wait(
+    state: &HostsState,
+    plan: &HostsPlan,
+    access: &Access,
+    (within, cancel): (Duration, &Cancel),
+    see: &mut dyn FnMut(&str),
+) -> Result<Vec<NodeState>, ClusterError> {
+    let since = Instant::now();
+    loop {
+        let nodes = nodes(state, plan, access);
+        let mut silent = nodes.iter().filter(|one| !one.serves);
+        let Some(first) = silent.next() else {
+            return Ok(nodes);
+        };
+        let (silent, all) = (1 + silent.count(), nodes.len());
+        if cancel.is_set() {
+            return Err(WaitError::Interrupted.into());
+        }
+        if since.elapsed() > within {
+            return Err(WaitError::Silent {
+                silent,
+                all,
+                cluster: plan.name.clone(),
+                node: first.node.name.clone(),
+                why: first.why.clone().unwrap_or_default(),
+            }
+            .into());
+        }
+        see(&format!("{} of {all} nodes serve", all - silent));
+        std::thread::sleep(ASK_EVERY);
+    }
+}
+
+/// Why nodes were not waited for to the end.
+#[derive(Debug, thiserror::Error)]
+enum WaitError {
+    /// They do not serve.
+    #[error("{silent} of {all} nodes do not serve: {node}: {why}")]
+    Silent {
+        silent: usize,
+        all: usize,
+        cluster: String,
+        node: String,
+        why: String,
+    },
+    /// The person stopped it.
+    #[error("interrupted; the cluster stays as it is")]
+    Interrupted,
+}
+
+impl Problem for WaitError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Silent { .. } => Class::Cluster,
+            Self::Interrupted => Class::Interrupted,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Silent { cluster, node, .. } => {
+                Some(format!("helenus hosts logs {cluster}/{node} shows its log"))
+            }
+            Self::Interrupted => None,
+        }
+    }
 }
 
 fn one(node: &PlannedNode, port: u16, access: &Access) -> NodeState {
@@ -132,9 +208,9 @@ pub fn view(
 #[error("no node of the cluster serves")]
 struct NoNode;
 
-impl crate::error::Problem for NoNode {
-    fn class(&self) -> crate::error::Class {
-        crate::error::Class::Cluster
+impl Problem for NoNode {
+    fn class(&self) -> Class {
+        Class::Cluster
     }
 
     fn hint(&self) -> Option<String> {

@@ -32,6 +32,8 @@ pub enum Where {
     },
     /// Addresses.
     Hosts {
+        /// The cluster of this user on hosts whose addresses they are; none where they were given.
+        ours: Option<String>,
         /// CQL addresses.
         endpoints: Vec<SocketAddr>,
         /// Exact name given with the explicit flag.

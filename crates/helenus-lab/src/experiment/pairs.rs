@@ -273,8 +273,8 @@ impl Sitting<'_> {
         });
         let combination = &self.request.combinations[planned.combination];
         let mut bench = combination.bench.clone();
-        let renewed = match &combination.pods {
-            Some(pods) => self.renew(pods),
+        let renewed = match &combination.lent {
+            Some(nodes) => self.renew(nodes),
             None => Ok(()),
         };
         if let Where::Ephemeral(up) = &mut bench.place {

@@ -122,11 +122,11 @@ impl Sitting<'_> {
         blocks.len()
     }
 
-    /// The nodes of a restart: those of a cluster made for it, with its data, or pods that are started anew.
+    /// The nodes of a restart: those of a cluster made for it, with its data, or those of a cluster that is there, started anew.
     fn up(&mut self, first: Planned) -> Result<(), ExperimentError> {
         let combination = &self.request.combinations[first.combination];
-        if let Some(pods) = &combination.pods {
-            return Ok(self.renew(pods)?);
+        if let Some(nodes) = &combination.lent {
+            return Ok(self.renew(nodes)?);
         }
         let Some(up) = own_cluster(combination) else {
             return Ok(());
@@ -144,8 +144,8 @@ impl Sitting<'_> {
     /// Whether the nodes are still there: a generator outlives those that its load has killed.
     fn still_there(&self) -> Result<(), ClusterError> {
         let own = self.request.combinations.first();
-        if own.is_some_and(|own| own.pods.is_some()) {
-            return self.pods_serve();
+        if own.is_some_and(|own| own.lent.is_some()) {
+            return self.lent_serve();
         }
         ready::still_there(&self.context.clusters.load(&self.cluster())?)
     }
@@ -248,7 +248,7 @@ impl Sitting<'_> {
     fn one(&mut self, place: usize, life: u32) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
-        if combination.pods.is_some() {
+        if combination.lent.is_some() {
             self.set_live(&combination.live)?;
         } else if !combination.live.is_empty() {
             let state = self.context.clusters.load(&self.cluster());

@@ -82,6 +82,7 @@ const FIXED: &[(&str, &str)] = fixed![
     "roles/cassandra/tasks/status_one.yml",
     "roles/cassandra/tasks/stop.yml",
     "roles/cassandra/tasks/stop_one.yml",
+    "roles/cassandra/tasks/tls.yml",
     "roles/cassandra/tasks/wait_one.yml",
     "roles/cassandra/tasks/whose.yml",
     "roles/cassandra/templates/cassandra.init.j2",
@@ -244,6 +245,10 @@ fn all_hosts(plan: &ClusterPlan, options: &Options, release: &Release) -> Mappin
             "cassandra_jars",
             "{{ lookup('ansible.builtin.env', 'HELENUS_JARS') }}",
         )
+        .maybe(
+            "cassandra_tls",
+            plan.security.tls.then_some("{{ playbook_dir }}/tls"),
+        )
         .set("cassandra_cql_port", u32::from(plan.ports.cql))
         .set("cassandra_storage_port", u32::from(plan.ports.storage))
         .why(
@@ -270,6 +275,7 @@ fn values(plan: &ClusterPlan, options: &Options, one: &Instance<'_>) -> Mapping 
         .set("rack", node.rack.as_str())
         .set("seed", one.seed)
         .set("coordinator", node.coordinator)
+        .maybe("keystore", plan.security.tls.then(|| one.keystore()))
         .set("jmx_port", u32::from(one.jmx_port(plan)))
         .maybe("memory_max", options.memory_limit.map(mebibytes))
         .maybe("cpu_quota", cpus.map(|cpus| (cpus * 100.0).ceil() as u32))

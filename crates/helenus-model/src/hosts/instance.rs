@@ -2,7 +2,7 @@
 //! Refuses to decide anything about Cassandra: the cluster's plan has done it.
 
 use super::machines::Host;
-use crate::kube::pod::{QUIET_LOGBACK, tool_flags};
+use crate::kube::pod::{KEYSTORE, QUIET_LOGBACK, TRUSTSTORE, tool_flags};
 use crate::memory::SMALL_HEAP;
 use crate::plan::{
     ClusterPlan, LOGBACK, LaunchFiles, NodePlan, file_url, java_argv, own_keys, rackdc,
@@ -122,7 +122,22 @@ impl Instance<'_> {
             &format!("{DATA}/{}", self.name),
             seeds,
         ));
+        for key in ["client_encryption_options", "server_encryption_options"] {
+            if let Some(Value::Object(options)) = map.get_mut(key) {
+                for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
+                    if options.contains_key(store) {
+                        let path = format!("{CONF}/{}/tls/{file}", self.name);
+                        options.insert(store.to_owned(), path.into());
+                    }
+                }
+            }
+        }
         yaml::render(&Value::Object(map))
+    }
+
+    /// The file with its key and certificate in the folder of certificates, where the cluster has TLS.
+    pub(super) fn keystore(&self) -> String {
+        format!("{}.p12", self.node.name)
     }
 
     fn jvm(&self, plan: &ClusterPlan, release: &Release) -> Vec<String> {

@@ -20,6 +20,9 @@ pub enum HostsTextError {
     /// No address.
     #[error("{0:?} is no IPv4 address, and no range such as 10.0.0.11-16")]
     Address(String),
+    /// A name that leads nowhere.
+    #[error("the host name {0:?} has no IPv4 address here")]
+    Unresolved(String),
     /// A range that ends before it begins.
     #[error("the range {0:?} ends before it begins")]
     Range(String),
@@ -39,6 +42,9 @@ impl HostsTextError {
     pub fn hint(&self) -> String {
         match self {
             Self::Twice(_) => "give each node an address of its own".to_owned(),
+            Self::Unresolved(name) => format!(
+                "write its address: {name}=10.0.0.11; or enter it in /etc/hosts or the DNS"
+            ),
             Self::Name(_) => "use letters, digits, dashes and dots, such as db1=10.0.0.11".to_owned(),
             Self::Address(_) | Self::Range(_) | Self::Empty => {
                 "for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host"
@@ -48,12 +54,17 @@ impl HostsTextError {
     }
 }
 
-/// Reads a list of hosts: addresses, ranges of the last number, and `NAME=ADDRESS+ADDRESS`, by commas. Hosts without a
-/// name are called `PREFIX-1`, `PREFIX-2` … by their place in the list.
+/// Reads a list of hosts: addresses, ranges of the last number, host names, and `NAME=ADDRESS+ADDRESS`, by commas. Hosts
+/// without a name are called `PREFIX-1`, `PREFIX-2` … by their place in the list. `resolve` knows the address of a host name.
 ///
 /// # Errors
 /// The first item that is none of these, or stands there twice.
-pub fn parse(text: &str, prefix: &str) -> Result<Vec<Host>, HostsTextError> {
+pub fn parse(
+    text: &str,
+    prefix: &str,
+    resolve: &dyn Fn(&str) -> Option<Ipv4Addr>,
+) -> Result<Vec<Host>, HostsTextError> {
+    let address = |text: &str| address_of(text, resolve);
     let mut hosts: Vec<Host> = Vec::new();
     for item in text
         .split(',')
@@ -67,6 +78,10 @@ pub fn parse(text: &str, prefix: &str) -> Result<Vec<Host>, HostsTextError> {
                     .split('+')
                     .map(address)
                     .collect::<Result<_, _>>()?,
+            }),
+            None if is_name(item) => hosts.push(Host {
+                name: checked(item)?,
+                addresses: vec![address(item)?],
             }),
             None => {
                 for one in range(item)? {
@@ -108,6 +123,22 @@ fn checked(name: &str) -> Result<String, HostsTextError> {
     }
 }
 
+/// Whether it is a host's name rather than an address or a range of them.
+fn is_name(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+fn address_of(
+    text: &str,
+    resolve: &dyn Fn(&str) -> Option<Ipv4Addr>,
+) -> Result<Ipv4Addr, HostsTextError> {
+    let text = text.trim();
+    match is_name(text) {
+        true => resolve(text).ok_or_else(|| HostsTextError::Unresolved(text.to_owned())),
+        false => address(text),
+    }
+}
+
 fn address(text: &str) -> Result<Ipv4Addr, HostsTextError> {
     let parsed = text.trim().parse();
     parsed.map_err(|_| HostsTextError::Address(text.trim().to_owned()))
@@ -132,7 +163,8 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        match parse(text, "demo") {
+        let known = |name: &str| (name == "db1.lan").then(|| Ipv4Addr::new(10, 9, 0, 1));
+        match parse(text, "demo", &known) {
             Ok(hosts) => {
                 let one = |host: &Host| {
                     let addresses: Vec<String> =
@@ -153,6 +185,15 @@ mod tests {
         insta::assert_snapshot!(shown("big=10.0.0.1+10.0.0.2,10.0.0.3"), @"
         big=10.0.0.1+10.0.0.2 demo-2=10.0.0.3
         ");
+        insta::assert_snapshot!(shown("db1.lan,second=10.9.0.2"), @"
+        db1.lan=10.9.0.1 second=10.9.0.2
+        ");
+        insta::assert_snapshot!(shown("first=db1.lan"), @"
+        first=10.9.0.1
+        ");
+        insta::assert_snapshot!(shown("db2"), @r#"
+        the host name "db2" has no IPv4 address here (write its address: db2=10.0.0.11; or enter it in /etc/hosts or the DNS)
+        "#);
         insta::assert_snapshot!(shown("10.0.0.300"), @r#"
         "10.0.0.300" is no IPv4 address, and no range such as 10.0.0.11-16 (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
         "#);

@@ -6,10 +6,14 @@ use super::options::{Form, HostsError, Options};
 use super::{ansible, stack, tofu};
 use crate::format::Format;
 use crate::kube::ManifestFile;
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, without_security};
 use crate::release::Release;
 use serde::Serialize;
 use std::net::Ipv4Addr;
+
+/// What holds of files that somebody else applies; `hosts up` disarms the stock superuser itself.
+pub const STOCK_IS_OPEN: &str =
+    "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL";
 
 /// Version of [`HostsPlan`] as JSON.
 pub const HOSTS_PLAN_VERSION: u32 = 1;
@@ -75,13 +79,7 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsE
             hint,
         })
     };
-    if plan.security.tls {
-        return cannot(
-            "a cluster with TLS yet",
-            "leave --tls out, and bring keystores by a role of yours",
-        );
-    }
-    if plan.without_secrets() != *plan {
+    if has_secrets(plan) {
         return cannot(
             "a password among its settings: its files are read by many",
             "leave that --set or --jvm out, and bring it to the hosts from a vault of yours",
@@ -91,6 +89,16 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsE
         Form::Ansible | Form::Tofu => on_hosts(plan, options),
         Form::Swarm | Form::Compose => stack::render(plan, options),
     }
+}
+
+/// Whether settings of a person hold a secret. The keystores' password is none: the plan has a mark in its place.
+fn has_secrets(plan: &ClusterPlan) -> bool {
+    let mut own = plan.clone();
+    for node in own.nodes.iter_mut().filter(|_| plan.security.tls) {
+        // With TLS a person cannot set these keys.
+        node.yaml = without_security(&node.yaml);
+    }
+    own.without_secrets() != own
 }
 
 /// Wants the nodes of a cluster that was brought up as they were: with its own tokens a new node would join without rows, and
@@ -123,6 +131,9 @@ pub fn same_nodes(
             what,
         })
     };
+    if old.security != new.security {
+        return fault("without these passwords or this TLS".to_owned());
+    }
     for one in &before {
         match now.iter().find(|other| other.address == one.address) {
             None => {
@@ -167,7 +178,7 @@ fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsErr
         Form::Tofu => (tofu::files(plan, options, &all), tofu::steps(options)),
         _ => (
             ansible::files(plan, options, release, &all),
-            ansible_steps(),
+            ansible_steps(plan),
         ),
     };
     Ok(HostsPlan {
@@ -193,25 +204,32 @@ fn planned(one: &Instance<'_>, options: &Options) -> PlannedNode {
     }
 }
 
-fn ansible_steps() -> Vec<String> {
-    [
-        "cd DIR",
-        "export HELENUS_JARS=FOLDER, where Cassandra's jars are: helenus hosts up sets it by itself",
-        "ansible-playbook site.yml --check --diff",
-        "ansible-playbook site.yml",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+fn ansible_steps(plan: &ClusterPlan) -> Vec<String> {
+    let mut steps = vec!["cd DIR".to_owned()];
+    if plan.security.tls {
+        let stores = plan.nodes.iter().map(|node| format!("{}.p12", node.name));
+        let stores: Vec<String> = stores.collect();
+        steps.push(format!(
+            "put {}, truststore.p12 and keystore.password into tls/, and encrypt them: ansible-vault encrypt tls/*",
+            stores.join(", ")
+        ));
+    }
+    steps.extend(
+        [
+            "export HELENUS_JARS=FOLDER, where Cassandra's jars are: helenus hosts up sets it by itself",
+            "ansible-playbook site.yml --check --diff",
+            "ansible-playbook site.yml",
+        ]
+        .map(str::to_owned),
+    );
+    steps
 }
 
 fn cautions(plan: &ClusterPlan, options: &Options) -> Vec<String> {
     let mut all = Vec::new();
     if options.form == Form::Ansible {
         if plan.security.auth {
-            all.push(
-                "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL"
-                    .to_owned(),
-            );
+            all.push(STOCK_IS_OPEN.to_owned());
         } else {
             all.push(
                 "no password is asked of clients: let only trusted networks reach these hosts, or add --auth"

@@ -3,15 +3,16 @@
 
 use super::instance::instances;
 use super::options::{Form, HostsError, Network, Options};
-use super::render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode};
+use super::render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode, STOCK_IS_OPEN};
 use crate::format::Format;
 use crate::kube::ManifestFile;
 use crate::kube::layout::{Layout, Set};
 use crate::kube::names::short_hash;
 use crate::kube::options::{Form as KubeForm, Options as KubeOptions};
 use crate::kube::pod::{
-    CONF_FOLDER, CONSOLE_LOGBACK, DATA_FOLDER, JVM_KEY, LAUNCHER, LOGBACK_KEY, POD_IP, POD_IP_MARK,
-    POD_KEY, POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER, USER_ID, YAML_KEY,
+    CONF_FOLDER, CONSOLE_LOGBACK, DATA_FOLDER, JVM_KEY, KEYSTORE, KEYSTORE_PASSWORD, LAUNCHER,
+    LOGBACK_KEY, POD_IP, POD_IP_MARK, POD_KEY, POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER,
+    TLS_FOLDER, TRUSTSTORE, USER_ID, YAML_KEY,
 };
 use crate::plan::{ClusterPlan, rackdc};
 use crate::units::Bytes;
@@ -29,6 +30,9 @@ const COMPOSE_MOST: usize = 200;
 
 /// The name of the network in the files.
 const NETWORK: &str = "cassandra";
+
+/// What containers with TLS have in their folder of certificates.
+const STORES: [&str; 3] = [KEYSTORE, TRUSTSTORE, KEYSTORE_PASSWORD];
 
 /// Page cache in each container's memory limit.
 const PAGE_CACHE: Bytes = Bytes::mib(128);
@@ -112,18 +116,26 @@ impl<'a> Stack<'a> {
     fn steps(&self) -> Vec<String> {
         let image = format!("helenus kube image --cassandra {}", self.plan.release);
         let name = &self.layout.label;
+        let keys = self.plan.security.tls.then(|| {
+            let names = self.layout.sets.iter().map(|set| set.name.clone());
+            format!(
+                "put {} into DIR/tls, readable by user {USER_ID}; the certificate has the names {} and localhost",
+                STORES.join(", "),
+                names.collect::<Vec<_>>().join(", ")
+            )
+        });
         let load = "docker load -i FILE".to_owned();
         match self.options.form {
-            Form::Compose => vec![
-                image,
-                load,
-                format!("docker compose -p {name} -f DIR/compose.yml up -d --wait"),
-            ],
+            Form::Compose => {
+                let up = format!("docker compose -p {name} -f DIR/compose.yml up -d --wait");
+                [image, load].into_iter().chain(keys).chain([up]).collect()
+            }
             _ => {
                 let mut steps = vec![
                     image,
                     format!("{load} on each host, or push it to a registry of yours"),
                 ];
+                steps.extend(keys);
                 let on_host = self.options.network == Network::Host;
                 for set in self.layout.sets.iter().filter(|_| on_host) {
                     let center = &self.layout.centers[set.center].name;
@@ -157,8 +169,11 @@ impl<'a> Stack<'a> {
             }
             all.push("a task that Docker moves to another host finds no data there: repair it, or keep each service on its hosts".to_owned());
         }
+        if self.plan.security.tls {
+            all.push("the keystores in tls/ are yours to make; whoever reads that folder can decrypt what the nodes say".to_owned());
+        }
         if self.plan.security.auth {
-            all.push("the stock superuser cassandra/cassandra is open until you make another and drop it by CQL".to_owned());
+            all.push(STOCK_IS_OPEN.to_owned());
         }
         all
     }
@@ -197,10 +212,16 @@ impl<'a> Stack<'a> {
                 );
             }
         }
+        let mut secrets = Mapping::new();
+        for store in self.stores() {
+            let file = Mapping::new().set("file", format!("./tls/{store}"));
+            secrets = secrets.set(*store, file);
+        }
         let whole = Mapping::new()
             .set("version", "3.8")
             .set("services", services)
             .set("configs", configs)
+            .maybe("secrets", (!secrets.is_empty()).then_some(secrets))
             .set("volumes", volumes)
             .set("networks", self.networks());
         ManifestFile {
@@ -297,11 +318,20 @@ impl<'a> Stack<'a> {
         for (key, value) in &set.environment {
             environment = environment.set(key.as_str(), value.as_str());
         }
+        let secret = |store: &&str| {
+            Mapping::new()
+                .set("source", *store)
+                .set("target", format!("{TLS_FOLDER}/{store}"))
+                .set("uid", USER_ID.to_string())
+                .set("mode", 0o400_u32)
+        };
+        let secrets: Vec<Mapping> = self.stores().iter().map(secret).collect();
         let service = self
             .common()
             .set("hostname", slot.as_str())
             .set("environment", environment)
             .set("configs", configs)
+            .maybe("secrets", (!secrets.is_empty()).then_some(secrets))
             .set("networks", [NETWORK]);
         let mut volumes = Vec::new();
         if !set.coordinator {
@@ -375,6 +405,14 @@ impl<'a> Stack<'a> {
                     .set("order", "stop-first")
                     .set("delay", "60s"),
             )
+    }
+
+    /// The files with keys and certificates; none without TLS.
+    fn stores(&self) -> &'static [&'static str] {
+        match self.plan.security.tls {
+            true => &STORES,
+            false => &[],
+        }
     }
 
     /// What a service of either file has.
@@ -475,6 +513,12 @@ impl<'a> Stack<'a> {
             );
         let mut volumes = vec![format!("./{FILES}/{}:{CONF_FOLDER}:ro", set.name)];
         volumes.extend((!set.coordinator).then(|| format!("{}:{DATA_FOLDER}", own.name)));
+        volumes.extend(
+            self.plan
+                .security
+                .tls
+                .then(|| format!("./tls:{TLS_FOLDER}:ro")),
+        );
         let service = service
             .set("volumes", volumes)
             .set(

@@ -1,6 +1,6 @@
 //! Renderings for hosts as golden files, and what holds of every rendering whatever the topology.
 
-use super::machines::parse;
+use super::machines::{self, Host, HostsTextError};
 use super::options::{Form, HostsError, Network, Options, Provider};
 use super::{HostsPlan, render};
 use crate::access::Security;
@@ -28,9 +28,13 @@ fn own(plan: &HostsPlan) -> String {
     files.map(text).collect::<Vec<_>>().join("\n")
 }
 
+fn parse(hosts: &str) -> Result<Vec<Host>, HostsTextError> {
+    machines::parse(hosts, "demo", &|_| None)
+}
+
 fn rendered(request: &PlanRequest, form: Form, hosts: &str) -> HostsPlan {
     let mut options = Options::new(form, &request.release);
-    options.hosts = parse(hosts, "demo").expect("hosts");
+    options.hosts = parse(hosts).expect("hosts");
     render(&planned(request), &options).expect("a rendering")
 }
 
@@ -64,14 +68,15 @@ fn guarded() -> PlanRequest {
     let mut request = one(1);
     request.security = Security {
         auth: true,
-        ..Security::default()
+        tls: true,
+        client_auth: true,
     };
     request
 }
 
 #[test]
-fn ansible_of_eight_topologies() {
-    let cases: [(&str, PlanRequest, &str); 8] = [
+fn ansible_of_nine_topologies() {
+    let cases: [(&str, PlanRequest, &str); 9] = [
         ("one", one(1), "10.0.0.11"),
         ("three", one(3), "10.0.0.11-13"),
         ("two_on_a_host", one(3), "big=10.0.0.11+10.0.0.12,10.0.0.13"),
@@ -80,6 +85,7 @@ fn ansible_of_eight_topologies() {
         ("heaps", heaps_by_data_center(), "10.0.0.11-14"),
         ("limited", limited(), "10.0.0.11-12"),
         ("older", older(), "10.0.0.11"),
+        ("guarded", guarded(), "10.0.0.11"),
     ];
     for (name, request, hosts) in cases {
         insta::assert_snapshot!(
@@ -100,11 +106,12 @@ fn containers_of_both_tools() {
     };
     let host = |options: &mut Options| {
         options.network = Network::Host;
-        options.hosts = parse("10.0.0.11-13", "demo").expect("hosts");
+        options.hosts = parse("10.0.0.11-13").expect("hosts");
     };
     insta::assert_snapshot!("swarm_three", rendered(&one(3), &|_| {}));
     insta::assert_snapshot!("swarm_racks", rendered(&two_racks(), &|_| {}));
     insta::assert_snapshot!("swarm_on_hosts", rendered(&one(3), &host));
+    insta::assert_snapshot!("swarm_guarded", rendered(&guarded(), &|_| {}));
     insta::assert_snapshot!(
         "compose_racks",
         rendered(&two_racks(), &|options| options.form = Form::Compose)
@@ -113,6 +120,8 @@ fn containers_of_both_tools() {
         "compose_coordinator",
         rendered(&coordinator(), &|options| options.form = Form::Compose)
     );
+    let guarded = rendered(&guarded(), &|options| options.form = Form::Compose);
+    assert!(guarded.contains("./tls:/etc/cassandra-tls:ro"), "{guarded}");
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn tofu_of_both_providers() {
     for provider in Provider::ALL {
         let mut options = Options::new(Form::Tofu, "5.0.9");
         options.provider = provider;
-        options.hosts = parse("10.0.0.11-13", "demo").expect("hosts");
+        options.hosts = parse("10.0.0.11-13").expect("hosts");
         let plan = render(&planned(&one(3)), &options).expect("a rendering");
         insta::assert_snapshot!(format!("tofu_{}", provider.as_str()), own(&plan));
     }
@@ -132,13 +141,11 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
         let mut options = Options::new(Form::Ansible, &request.release);
         options.hosts = match hosts {
             "" => Vec::new(),
-            hosts => parse(hosts, "demo").expect("hosts"),
+            hosts => parse(hosts).expect("hosts"),
         };
         let error: HostsError = render(&planned(request), &options).expect_err("refused");
         format!("{error} ({})", error.hint())
     };
-    let mut tls = one(1);
-    tls.security.tls = true;
     insta::assert_snapshot!(refused(&one(3), ""), @"
     ansible needs the hosts of the cluster (add --hosts with one address for each of the 3 nodes, such as --hosts 10.0.0.11-13)
     ");
@@ -147,9 +154,6 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
     ");
     insta::assert_snapshot!(refused(&one(1), "10.0.0.11-12"), @"
     the cluster has 1 nodes; addresses in the list of hosts: 2 (name 1 of them, or add nodes to the topology)
-    ");
-    insta::assert_snapshot!(refused(&tls, "10.0.0.11"), @"
-    ansible cannot have a cluster with TLS yet (leave --tls out, and bring keystores by a role of yours)
     ");
     let mut secret = one(1);
     secret.jvm = vec!["-Djavax.net.ssl.trustStorePassword=hunter2".to_owned()];
@@ -162,7 +166,7 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
 fn nodes_that_were_brought_up_keep_their_places() {
     let of = |nodes, hosts: &str| {
         let mut options = Options::new(Form::Ansible, "5.0.9");
-        options.hosts = parse(hosts, "demo").expect("hosts");
+        options.hosts = parse(hosts).expect("hosts");
         (planned(&one(nodes)), options)
     };
     let (old, old_options) = of(3, "10.0.0.11-13");

@@ -432,11 +432,7 @@ pub(crate) fn place(
             });
         }
         Some(On::Hosts(name)) => {
-            return Ok(Where::Hosts {
-                endpoints: hosts::endpoints(name, context)?,
-                named: None,
-                given: Box::new(given(&place.doors)?),
-            });
+            return hosts::place(name, given(&place.doors)?, context);
         }
         None => {}
     }
@@ -458,6 +454,7 @@ pub(crate) fn place(
         .collect();
     let given = given(&place.doors)?;
     Ok(Where::Hosts {
+        ours: None,
         endpoints,
         named: place.i_may_write_to.clone(),
         given: Box::new(given),

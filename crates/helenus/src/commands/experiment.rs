@@ -2,10 +2,10 @@
 //! Refuses to run what was planned from another text, and to begin what has been begun and not ended.
 
 mod cells;
+mod lent;
 pub(crate) mod live;
 pub(crate) mod pairs;
 pub(crate) mod plan;
-mod pods;
 pub(crate) mod report;
 mod status;
 
@@ -329,8 +329,10 @@ pub(crate) fn failure(error: ExperimentError) -> CommandError {
             let hint = format!("`helenus rm {name}`, or another HELENUS_HOME for the experiment");
             CommandError::of(code::USAGE, &error).hint(hint)
         }
-        ExperimentError::NotPutBack { ref name, .. } => {
-            let hint = format!("`helenus kube heal {name}` puts them back");
+        ExperimentError::NotPutBack {
+            ref name, heals, ..
+        } => {
+            let hint = format!("`helenus {heals} {name}` puts them back");
             CommandError::of(code::CLUSTER, &error).hint(hint)
         }
         ExperimentError::Disturbed(_) => CommandError::of(code::CLUSTER, &error)

@@ -7,17 +7,19 @@ mod render;
 mod view;
 
 use crate::cli::hosts::{Hosts, HostsWhat};
-use crate::commands::releases::ensured;
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState};
-use helenus_cluster::store::Store;
+use helenus_cluster::event::Event;
+use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState, access};
+use helenus_cluster::reach;
+use helenus_lab::bench::Where;
+use helenus_lab::target::Given;
+use helenus_model::access::Access;
 use helenus_model::hosts::options::HostsError;
 use helenus_model::hosts::{HostsPlan, PlannedNode};
-use helenus_model::release::Release;
 use helenus_model::topology::name_hint;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -47,13 +49,26 @@ fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), Comma
     Ok((state, plan))
 }
 
-/// Where the nodes of a cluster on hosts serve clients.
-pub(crate) fn endpoints(name: &str, context: &Context) -> Result<Vec<SocketAddr>, CommandError> {
+/// A cluster on hosts as the place of a run. What is not given to get in there is taken from its folder.
+pub(crate) fn place(name: &str, given: Given, context: &Context) -> Result<Where, CommandError> {
     let (state, plan) = known(name, context)?;
     let port = state.plan.ports.cql;
     let addresses = plan.nodes.iter().filter_map(|node| node.address);
-    let endpoints = addresses.map(|address| SocketAddr::from((address, port)));
-    Ok(endpoints.collect())
+    let kept = access(&clusters(context), &state);
+    let access = Access {
+        credentials: given.access.credentials.or(kept.credentials),
+        tls: given.access.tls.or(kept.tls),
+    };
+    let options = reach::options(&access, given.options.timeout);
+    let options = options.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    Ok(Where::Hosts {
+        ours: Some(name.to_owned()),
+        endpoints: addresses
+            .map(|address| SocketAddr::from((address, port)))
+            .collect(),
+        named: None,
+        given: Box::new(Given { options, access }),
+    })
 }
 
 /// An error of the model, as one of usage.
@@ -69,13 +84,13 @@ fn ansible(plan: &HostsPlan, context: &Context) -> Result<Ansible, CommandError>
 
 /// The folder with the release's jars, fetched where it is not there.
 fn jars(plan: &HostsPlan, context: &Context, ui: &Ui) -> Result<PathBuf, CommandError> {
-    let release = Release::find(&plan.release)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
-    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
     let mut watcher = Watcher::new(ui, "", 0);
-    let files = ensured(release, &store, context, &mut watcher)?;
-    let folder = files.jars.first().and_then(|jar| jar.parent());
-    Ok(folder.map(PathBuf::from).unwrap_or_default())
+    let mut see = |event| watcher.see(&Event::Store(event));
+    Ok(helenus_cluster::hosts::jars(
+        context,
+        &plan.release,
+        &mut see,
+    )?)
 }
 
 /// The node that `NAME[/NODE]` means: the first where none is named.

@@ -63,6 +63,27 @@ pub(crate) fn kube(
     })
 }
 
+/// A cluster of ours on hosts.
+pub(crate) fn on_hosts(
+    name: &str,
+    login: Option<Login>,
+    context: &Context,
+) -> Result<Place, CommandError> {
+    let kept = login.as_ref().map(kept).transpose()?;
+    let (credentials, password) = kept.unzip();
+    let given = Given {
+        access: Access {
+            credentials,
+            tls: None,
+        },
+        ..Given::default()
+    };
+    Ok(Place {
+        to: super::hosts::place(name, given, context)?,
+        _password: password,
+    })
+}
+
 /// Hosts by their names or addresses; `named` is the cluster that may be written to though it is another's.
 pub(crate) fn hosts(
     hosts: &[String],
@@ -91,6 +112,7 @@ pub(crate) fn hosts(
     };
     Ok(Place {
         to: Where::Hosts {
+            ours: None,
             endpoints: addresses(hosts, port, context)?,
             named: named.map(str::to_owned),
             given: Box::new(Given { options, access }),

@@ -1,7 +1,7 @@
 //! The combinations of an experiment as requests: keys become the flags of `run` and `populate`.
 //! Refuses a key of another section or kind, with its line and where it belongs.
 
-use super::pods;
+use super::lent::{self, Lender};
 use crate::cli::run::{Populate, Run};
 use crate::cli::{Bench, CLUSTER_FLAGS, Cli, Verb};
 use crate::commands::{bench, keys, populate, run};
@@ -9,13 +9,12 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::{Arg, Parser as _};
 use helenus_cluster::context::Context;
-use helenus_cluster::kube::KubeState;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::live_settings::{LiveSetting, NotLive};
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
-use helenus_lab::experiment::{Combination, Pods, shape};
+use helenus_lab::experiment::{Combination, LentNodes, shape};
 use helenus_lab::populate::PopulateRequest;
 use helenus_model::experiment::{Experiment, Kind, OF_WARM, Setting};
 use helenus_model::nearest::nearest;
@@ -95,7 +94,7 @@ pub(super) fn of_cluster(arg: &Arg) -> bool {
 
 /// Whether it says where a cluster is that is there already.
 fn is_place(arg: &Arg) -> bool {
-    pods::OF_PLACE.contains(&arg.get_long().unwrap_or_default())
+    lent::OF_PLACE.contains(&arg.get_long().unwrap_or_default())
 }
 
 /// Whether a flag may stand in a section.
@@ -131,8 +130,8 @@ pub(super) fn all(
             fits_kind(&verbs[0], factor.kind, setting, place)?;
         }
     }
-    if pods::is_place(of) {
-        pods::check(of, &verbs[0], place)?;
+    if lent::is_place(of) {
+        lent::check(of, &verbs[0], place)?;
     }
     let mut datasets: Vec<String> = Vec::new();
     let mut fits: Vec<(Vec<usize>, Option<String>)> = Vec::new();
@@ -161,7 +160,7 @@ pub(super) fn all(
         let whole = of.whole_levels(levels);
         let known = fits.iter().find(|(known, _)| *known == whole);
         let known = known.map(|(_, unfit)| unfit.clone());
-        let mut own_pods = None;
+        let mut lent_nodes = None;
         let (up, unfit) = match &bench.place {
             Where::Ephemeral(up) => {
                 let unfit = match known {
@@ -174,15 +173,14 @@ pub(super) fn all(
                 let unsettable = || live.iter().find_map(|one| unsettable(context, up, one));
                 (Some(up), unfit.or_else(unsettable))
             }
-            Where::Kube { name, .. } => {
-                let state = pods::cluster(name, context)?;
-                let (of_pods, unfit) = cell.pods(&state, tell)?;
-                own_pods = Some(of_pods);
+            there => {
+                let Some(lender) = Lender::of(there, context)? else {
+                    let text = "an experiment makes its own clusters, or is `on` one on Kubernetes or on hosts";
+                    return Err(CommandError::new(code::USAGE, text));
+                };
+                let (nodes, unfit) = cell.lent(&lender, tell)?;
+                lent_nodes = Some(nodes);
                 (None, unfit)
-            }
-            Where::Cluster(_) | Where::Hosts { .. } => {
-                let text = "an experiment makes its own clusters, or is `on` one on Kubernetes";
-                return Err(CommandError::new(code::USAGE, text));
             }
         };
         let warm = cell.warm()?;
@@ -205,7 +203,7 @@ pub(super) fn all(
         };
         combinations.push(Combination {
             bench: seeded(bench),
-            pods: own_pods,
+            lent: lent_nodes,
             warm: warm.map(seeded),
             warm_until: of.warm_until,
             populate,
@@ -316,7 +314,7 @@ fn fits_kind(
     place: &Place<'_>,
 ) -> Result<(), CommandError> {
     let key = setting.key.as_str();
-    if pods::OF_PLACE.contains(&key) {
+    if lent::OF_PLACE.contains(&key) {
         let text = format!("{key} cannot be a factor: all runs have one place");
         return Err(place
             .wrong(setting.line, &text)
@@ -476,8 +474,8 @@ impl Cell<'_> {
     fn load(&self, workload: Vec<Setting>, kinds: &[Kind]) -> Result<Verb, CommandError> {
         let settings = [self.of.cluster.clone(), workload].concat();
         let mut settings = self.of.settings(&settings, self.levels, kinds);
-        if pods::is_place(self.of) {
-            settings = pods::of_run(&self.verbs[0], settings);
+        if lent::is_place(self.of) {
+            settings = lent::of_run(&self.verbs[0], settings);
         }
         let mut words = vec!["helenus".to_owned(), self.verbs[0].get_name().to_owned()];
         words.extend(self.workload(&settings));
@@ -485,19 +483,19 @@ impl Cell<'_> {
         self.parse(&words, &settings)
     }
 
-    /// What the pods of a cluster that is there are given, read as the flags of a run that would make one.
-    fn pods(&self, state: &KubeState, ui: &Ui) -> Result<(Pods, Option<String>), CommandError> {
+    /// What the nodes of a cluster that is there are given, read as the flags of a run that would make one.
+    fn lent(&self, lender: &Lender, ui: &Ui) -> Result<(LentNodes, Option<String>), CommandError> {
         let kinds = [Kind::Restart];
         let settings = self.of.settings(&self.of.cluster, self.levels, &kinds);
         let verb = keys::verb(RUN);
-        let settings = pods::of_pods(&verb, &settings);
+        let settings = lent::of_lent(&verb, &settings);
         let mut words = vec!["helenus".to_owned(), RUN.to_owned(), WORKLOAD.to_owned()];
         self.flags(&verb, &settings, &mut words)?;
         let Verb::Run(flags) = self.parse(&words, &settings)? else {
-            return Err(CommandError::new(code::USAGE, "pods are those of a run"));
+            return Err(CommandError::new(code::USAGE, "nodes are those of a run"));
         };
-        let pods = pods::pods(state, (&flags, &settings), ui);
-        pods.map_err(|error| error.within(&self.shown()))
+        let nodes = lender.nodes((&flags, &settings), ui);
+        nodes.map_err(|error| error.within(&self.shown()))
     }
 
     /// Whether there is something between data centres that a factor can set.

@@ -65,7 +65,7 @@ impl<'a> Live<'a> {
                 "removed {cluster}, left by an earlier, interrupted run of it"
             )),
             ExperimentEvent::Run { planned, of } => self.begins(*planned, *of),
-            ExperimentEvent::Pods(words) => self.within.waits(words),
+            ExperimentEvent::Anew(words) => self.within.waits(words),
             ExperimentEvent::PutsBack(cluster) => {
                 self.within.prefix(String::new());
                 self.ui.note(&format!(

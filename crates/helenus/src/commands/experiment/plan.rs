@@ -33,6 +33,11 @@ const POD_RESTART: Duration = Duration::from_secs(20);
 const FURTHER_POD: Duration = Duration::from_secs(10);
 const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(4);
 
+/// The same of nodes on hosts, which Ansible stops and starts: it took 62 s to find six hosts as they should be
+/// (docs/hosts.md).
+const HOST_RESTART: Duration = Duration::from_secs(50);
+const FURTHER_HOST: Duration = Duration::from_secs(10);
+
 /// A stand-in for Cassandra is there at once.
 const FAKE_RESTART: Duration = Duration::from_secs(1);
 
@@ -255,7 +260,11 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
             let further = nodes(one).saturating_sub(1);
             POD_RESTART + FURTHER_POD * u32::try_from(further).unwrap_or(u32::MAX)
         }
-        Where::Cluster(_) | Where::Hosts { .. } => RESTART,
+        Where::Hosts { .. } => {
+            let further = nodes(one).saturating_sub(1);
+            HOST_RESTART + FURTHER_HOST * u32::try_from(further).unwrap_or(u32::MAX)
+        }
+        Where::Cluster(_) => RESTART,
     });
     let up = up.max().unwrap_or(RESTART);
     // With a dataset the nodes start twice: to make the tables, and with the data.
@@ -266,9 +275,9 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
     };
     let warm = combinations.iter().filter_map(warming).max();
     let warm = warm.unwrap_or_default();
-    let runs = combinations.iter().map(|one| match one.pods {
-        Some(_) => run(&one.bench) + AROUND_A_RUN_IN_PODS,
-        None => run(&one.bench),
+    let runs = combinations.iter().map(|one| match one.bench.place {
+        Where::Kube { .. } => run(&one.bench) + AROUND_A_RUN_IN_PODS,
+        _ => run(&one.bench),
     });
     Timing {
         restart: up * starts + warm,
@@ -368,9 +377,9 @@ fn data(of: &Combination) -> u64 {
 
 /// Nodes of its cluster.
 pub(super) fn nodes(of: &Combination) -> usize {
-    match (&of.bench.place, &of.pods) {
+    match (&of.bench.place, &of.lent) {
         (Where::Ephemeral(up), _) => up.topology.nodes(),
-        (_, Some(pods)) => pods.plan.nodes.len(),
+        (_, Some(lent)) => lent.plan.nodes.len(),
         (_, None) => 1,
     }
 }
@@ -381,8 +390,8 @@ fn memory(combinations: &[Combination], context: &Context) -> Bytes {
     let each = combinations.iter().filter(|one| one.unfit.is_none());
     let each = each.filter_map(|one| {
         let whole = |plan: &ClusterPlan| Some(plan.memory?.total().0 * plan.nodes.len() as u64);
-        if let Some(pods) = &one.pods {
-            return whole(&pods.plan);
+        if let Some(lent) = &one.lent {
+            return whole(&lent.plan);
         }
         let Where::Ephemeral(up) = &one.bench.place else {
             return None;
@@ -397,15 +406,19 @@ fn memory(combinations: &[Combination], context: &Context) -> Bytes {
     Bytes(each.max().unwrap_or_default())
 }
 
-/// What becomes of the cluster on Kubernetes on which all runs are.
+/// What becomes of the cluster on which all runs are, where that is there.
 fn on(combinations: &[Combination]) -> Option<String> {
     let first = combinations.first()?;
-    let Where::Kube { name, .. } = &first.bench.place else {
-        return None;
+    let place = match &first.bench.place {
+        Where::Kube { name, .. } => format!("kube:{name}"),
+        Where::Hosts {
+            ours: Some(name), ..
+        } => format!("hosts:{name}"),
+        _ => return None,
     };
     let nodes = plural(nodes(first), "node");
     Some(format!(
-        "on kube:{name}: each restart starts its {nodes} anew, without data; at the end they start as they were before"
+        "on {place}: each restart starts its {nodes} anew, without data; at the end they start as they were before"
     ))
 }
 

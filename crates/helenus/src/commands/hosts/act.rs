@@ -11,17 +11,17 @@ use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem as _};
-use helenus_cluster::hosts::{self, Ansible, HostEnd, HostsState, NodeState, PlayEvent, Played};
+use helenus_cluster::hosts::{self, Anew, Ansible, HostEnd, HostsState, PlayEvent, Played};
 use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::hosts::options::Form;
-use helenus_model::hosts::{HostsPlan, Playbook, render, same_nodes};
+use helenus_model::hosts::{HostsPlan, Playbook, STOCK_IS_OPEN, render, same_nodes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Between two questions whether all nodes serve.
-const ASK_EVERY: Duration = Duration::from_millis(500);
+/// Longest wait until nodes serve that an experiment had.
+const PUT_BACK_WITHIN: Duration = Duration::from_secs(600);
 
 pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let began = Instant::now();
@@ -46,7 +46,8 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     if let Some(old) = &old {
         same_nodes((&old.plan, &old.options), (&planned, &options)).map_err(|e| refused(&e))?;
     }
-    for caution in &plan.cautions {
+    // The stock superuser is disarmed below.
+    for caution in plan.cautions.iter().filter(|one| *one != STOCK_IS_OPEN) {
         ui.caution(caution);
     }
     if flags.dry_run {
@@ -65,6 +66,7 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         all.save(&state).map_err(failed)?;
     }
     hosts::lay_out(&all, &plan).map_err(failed)?;
+    hosts::provide(&all, &state, &plan).map_err(ClusterError::from)?;
     let installs = ansible(&plan, context)?.with_jars(jars);
     let played = play(&installs, (Playbook::Site, flags.check), &plan, context, ui);
     if flags.check {
@@ -96,47 +98,28 @@ fn until_all_serve(
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let progress = ui.progress("waiting until all nodes serve");
-    let asked_since = Instant::now();
-    let nodes = loop {
-        let nodes = hosts::nodes(state, plan, &Access::default());
-        let silent: Vec<&NodeState> = nodes.iter().filter(|one| !one.serves).collect();
-        if silent.is_empty() {
-            break nodes;
-        }
-        if context.cancel.is_set() {
-            return Err(CommandError::new(
-                code::INTERRUPTED,
-                "interrupted; the cluster stays as it is",
-            ));
-        }
-        if asked_since.elapsed() > timeout {
-            let name = &silent[0].node.name;
-            let why = silent[0].why.clone().unwrap_or_default();
-            let text = format!(
-                "{} of {} do not serve: {name}: {why}",
-                silent.len(),
-                plural(nodes.len(), "node")
-            );
-            let hint = format!("helenus hosts logs {}/{name} shows its log", plan.name);
-            return Err(CommandError::new(code::CLUSTER, text).hint(hint));
-        }
-        progress.say(format!(
-            "{} of {} serve",
-            nodes.len() - silent.len(),
-            plural(nodes.len(), "node")
-        ));
-        std::thread::sleep(ASK_EVERY);
+    let waits = (timeout, &context.cancel);
+    let mut see = |words: &str| progress.say(words.to_owned());
+    let all = clusters(context);
+    let access = hosts::access(&all, state);
+    // A new cluster does not know its superuser yet.
+    let as_nobody = Access {
+        credentials: None,
+        ..access.clone()
     };
+    let nodes = hosts::wait(state, plan, &as_nobody, waits, &mut see)?;
+    progress.say("making the superuser".to_owned());
+    hosts::secure(&all, state, plan, &context.cancel)?;
     drop(progress);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
-    let view = hosts::view(state, &nodes, &Access::default()).ok();
+    let view = hosts::view(state, &nodes, &access).ok();
     if let Some(view) = &view {
         let ids = view.nodes.iter().filter_map(|node| node.host_id.clone());
         let state = HostsState {
             host_ids: ids.collect(),
             ..state.clone()
         };
-        let saved = clusters(context).save(&state);
+        let saved = all.save(&state);
         saved.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     }
     let status = HostsStatus::new(plan, nodes, view.as_ref(), after);
@@ -151,7 +134,7 @@ struct HostsPlayed {
     format: Format,
     /// The cluster.
     name: String,
-    /// `check`, `restart`, `rm` or `forget`.
+    /// `check`, `restart`, `put back`, `rm` or `forget`.
     what: &'static str,
     /// Whether nothing was done.
     dry_run: bool,
@@ -188,6 +171,7 @@ impl Answers for HostsPlayed {
         let Self { name, changed, .. } = self;
         match (self.what, self.dry_run) {
             ("check", _) => format!("{name}: Ansible would change {changed} things on {hosts}"),
+            ("put back", false) => format!("{name}: all nodes serve as before the experiment"),
             (what, true) => format!("{name}: nothing was done ({what} --dry-run)"),
             ("forget", _) => format!("{name} was forgotten; no host was touched"),
             ("rm", false) => format!("{name} was removed from {hosts}"),
@@ -201,6 +185,9 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
     if flags.dry_run {
         return dry("restart", &plan, ui);
     }
+    if state.lent.is_some() {
+        return put_back(state, context, ui);
+    }
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     hosts::lay_out(&clusters(context), &plan).map_err(failed)?;
     let played = play(
@@ -210,7 +197,8 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
         context,
         ui,
     )?;
-    let silent = hosts::nodes(&state, &plan, &Access::default());
+    let access = hosts::access(&clusters(context), &state);
+    let silent = hosts::nodes(&state, &plan, &access);
     if let Some(one) = silent.iter().find(|one| !one.serves) {
         let why = one.why.clone().unwrap_or_default();
         let text = format!(
@@ -224,6 +212,31 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
     }
     let shown = HostsPlayed::new(&plan.name, "restart", false, played);
     ui.result(&shown, || shown.text());
+    Ok(0)
+}
+
+/// Starts the nodes as they were before an experiment that was killed.
+fn put_back(mut state: HostsState, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let by = state.lent.as_ref().map(|lent| lent.by.clone());
+    ui.note(&format!(
+        "the nodes have settings of experiment {}: they start as they were before",
+        by.unwrap_or_default()
+    ));
+    let progress = ui.progress("stopping all nodes");
+    let anew = Anew {
+        context,
+        access: &hosts::access(&clusters(context), &state),
+        within: PUT_BACK_WITHIN,
+        cancel: &context.cancel,
+    };
+    let mut see = |words: &str| progress.say(words.to_owned());
+    hosts::put_back(&anew, &mut state, &mut see)?;
+    drop(progress);
+    let none = Played {
+        hosts: BTreeMap::new(),
+    };
+    let shown = HostsPlayed::new(&state.plan.name, "put back", false, none);
+    ui.result(&shown, || format!("{}\n", shown.answer()));
     Ok(0)
 }
 
@@ -257,7 +270,7 @@ pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandEr
             "helenus hosts rm {name} --forget, if its hosts are gone"
         ))
     })?;
-    let left = hosts::nodes(&state, &plan, &Access::default());
+    let left = hosts::nodes(&state, &plan, &hosts::access(&all, &state));
     if let Some(one) = left.iter().find(|one| one.serves) {
         let text = format!(
             "Ansible says that all was removed, but {} still serves",

@@ -7,6 +7,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::hosts::nodetool_of;
 
 pub(super) fn logs(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     run(&flags.target, "hosts logs", (context, ui), |name| {
@@ -27,8 +28,7 @@ pub(super) fn nodetool(flags: &Nodetool, context: &Context, ui: &Ui) -> Result<u
         .map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     run(&flags.target, "hosts nodetool", (context, ui), |name| {
-        let tool = format!("/usr/local/bin/nodetool-{name}");
-        [tool].into_iter().chain(words).collect()
+        [nodetool_of(name)].into_iter().chain(words).collect()
     })
 }
 

@@ -14,6 +14,7 @@ use helenus_cluster::hosts;
 use helenus_model::hosts::options::{Form, HostsError, Login, Options};
 use helenus_model::hosts::{HostsPlan, machines, render};
 use helenus_model::plan::ClusterPlan;
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 use std::path::Path;
 
 impl Answers for HostsPlan {
@@ -69,7 +70,7 @@ pub(super) fn options(
     } = place;
     let hosts = match hosts {
         None => Vec::new(),
-        Some(text) => machines::parse(text, &planned.name)
+        Some(text) => machines::parse(text, &planned.name, &resolve)
             .map_err(|error| refused(&HostsError::from(error)))?,
     };
     let mut options = Options {
@@ -92,6 +93,15 @@ pub(super) fn options(
         options.disk = more.disk;
     }
     Ok(options)
+}
+
+/// The IPv4 address of a host name, as this machine knows it.
+fn resolve(name: &str) -> Option<Ipv4Addr> {
+    let addresses = (name, 22).to_socket_addrs().ok()?;
+    addresses.map(|at| at.ip()).find_map(|ip| match ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    })
 }
 
 /// Writes the files, each whole; a folder with others is an error.

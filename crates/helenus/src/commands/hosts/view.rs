@@ -9,7 +9,6 @@ use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::hosts::{self, NodeState};
-use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::hosts::HostsPlan;
 use helenus_model::hosts::options::Form;
@@ -131,8 +130,9 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
         return list(context, ui);
     };
     let (state, plan) = known(name, context)?;
-    let nodes = hosts::nodes(&state, &plan, &Access::default());
-    let view = match hosts::view(&state, &nodes, &Access::default()) {
+    let access = hosts::access(&clusters(context), &state);
+    let nodes = hosts::nodes(&state, &plan, &access);
+    let view = match hosts::view(&state, &nodes, &access) {
         Ok(view) => Some(view),
         Err(error) => {
             ui.caution(&format!("the ring is not known: {}", with_causes(&error)));

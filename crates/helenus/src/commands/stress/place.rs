@@ -4,13 +4,11 @@
 use crate::cli::on::On;
 use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::access;
-use crate::commands::hosts::endpoints;
 use crate::commands::place::{self, Login, Place};
 use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::stress::Stress;
-use std::net::SocketAddr;
 use std::path::Path;
 
 pub(super) fn place(
@@ -22,10 +20,7 @@ pub(super) fn place(
     match &flags.on {
         Some(On::Kube(name)) => return place::kube(name, login(stress)?, context),
         Some(On::Hosts(name)) => {
-            let endpoints = endpoints(name, context)?;
-            let hosts: Vec<String> = endpoints.iter().map(|one| one.ip().to_string()).collect();
-            let port = endpoints.first().map_or(9042, SocketAddr::port);
-            return place::hosts(&hosts, port, None, login(stress)?, context);
+            return place::on_hosts(name, login(stress)?, context);
         }
         None => {}
     }
