@@ -134,8 +134,8 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::FAILURE
         });
     }
-    if words == ["hosts"] {
-        return Ok(match hosts::run(&root)? {
+    if let ["hosts", rest @ ..] = words {
+        return Ok(match hosts::run(&root, rest)? {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         });

@@ -15,7 +15,9 @@ mod manifest;
 mod place;
 mod reported;
 use fitting::Fitting;
-pub use manifest::{Followed, Manifest, ManifestError, manifest};
+pub use manifest::{
+    Followed, Inventory, InventoryHost, Manifest, ManifestError, inventory, manifest,
+};
 pub use place::{ProductionPlace, read_place};
 pub use reported::{Otherwise, Reported, reported};
 

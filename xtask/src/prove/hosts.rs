@@ -1,5 +1,9 @@
-//! `prove hosts`: `helenus hosts` by real Ansible on six hosts, each with a network, processes, a file system and an sshd of its
-//! own. Refuses to run without root, Ansible and sshd, and leaves no host behind.
+//! `prove hosts`: clusters on hosts by the tools that people use there, each tool for real.
+//! Refuses to run a part whose tool is not there.
+
+mod ansible;
+mod swarm;
+mod tofu;
 
 use super::host::{self, Host};
 use super::journal;
@@ -8,333 +12,81 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd: install, again, failures, a rolling restart under load, removal";
-
-/// Makes the hosts, and takes them away.
-const RIG: &str = include_str!("hosts/rig.sh");
+pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker)";
 
 /// Form of the lines.
 const FORMAT: &str = "helenus.proof-hosts/1";
 
-/// The network of the hosts.
-const NET: &str = "10.79.0";
+/// A part with its name.
+type Part = (
+    &'static str,
+    fn(&mut Sheet, &Path, &Path) -> Result<(), Box<dyn Error>>,
+);
 
-/// The cluster.
-const NAME: &str = "demo";
+/// All parts; the first two are run where none is named.
+const PARTS: [Part; 4] = [
+    ("ansible", ansible::life),
+    ("secured", ansible::secured),
+    ("swarm", swarm::run),
+    ("tofu", tofu::run),
+];
 
-/// How long the load goes on that a restart must not disturb.
-const LOAD: &str = "600s";
+/// Parts that need nothing but Ansible and sshd.
+const USUAL: usize = 2;
 
-struct Lab {
-    helenus: PathBuf,
-    home: PathBuf,
-    rig: PathBuf,
-    script: PathBuf,
-    sheet: PathBuf,
+/// Runs the campaign, and says whether everything holds.
+pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
+    let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+    if let Some(word) = words.iter().find(|word| !known.contains(word)) {
+        return Err(format!("hosts has no part {word}; it has {}", known.join(", ")).into());
+    }
+    // The tools take the time: the debug build will do.
+    let target = rig::build(root, false)?;
+    let folder = root.join("benches/runs");
+    fs_err::create_dir_all(&folder)?;
+    let home = target.join("prove/hosts-home");
+    let chosen = |(place, (name, _)): &(usize, &Part)| match words {
+        [] => *place < USUAL,
+        words => words.contains(name),
+    };
+    let mut all_hold = true;
+    for (_, (name, part)) in PARTS.iter().enumerate().filter(chosen) {
+        let machine = Host::read(String::new(), root);
+        let mut sheet = Sheet {
+            path: journal::unused(&folder, &format!("hosts-{name}"), &machine.hash),
+            fails: 0,
+            rows: 0,
+        };
+        sheet.write(
+            &json!({"line": "sitting", "format": FORMAT, "at_unix": host::now_unix(), "part": name, "host": machine}),
+        )?;
+        println!("{name}");
+        part(&mut sheet, &target.join("debug/helenus"), &home)?;
+        if home.exists() {
+            fs_err::remove_dir_all(&home)?;
+        }
+        println!(
+            "{}: {} of {} hold",
+            sheet.path.display(),
+            sheet.rows - sheet.fails,
+            sheet.rows
+        );
+        all_hold &= sheet.fails == 0;
+    }
+    Ok(all_hold)
+}
+
+/// Where findings are written as they land.
+struct Sheet {
+    path: PathBuf,
     fails: usize,
     rows: usize,
 }
 
-/// Runs the campaign, and says whether everything holds.
-pub(crate) fn run(root: &Path) -> Result<bool, Box<dyn Error>> {
-    for program in ["ansible-playbook", "/usr/sbin/sshd", "ip"] {
-        let there = Command::new(program).arg("--version").output();
-        if let Err(error) = there {
-            return Err(format!(
-                "{program}: {error}; pip install ansible-core, apt install openssh-server iproute2"
-            )
-            .into());
-        }
-    }
-    // Ansible takes the time: the debug build will do.
-    let target = rig::build(root, false)?;
-    let scratch = tempfile::tempdir()?;
-    let script = scratch.path().join("rig.sh");
-    fs_err::write(&script, RIG)?;
-    let folder = root.join("benches/runs");
-    fs_err::create_dir_all(&folder)?;
-    let machine = Host::read(String::new(), root);
-    let mut lab = Lab {
-        helenus: target.join("debug/helenus"),
-        home: target.join("prove/hosts-home"),
-        rig: scratch.path().join("rig"),
-        script,
-        sheet: journal::unused(&folder, "hosts", &machine.hash),
-        fails: 0,
-        rows: 0,
-    };
-    lab.write(
-        &json!({"line": "sitting", "format": FORMAT, "at_unix": host::now_unix(), "host": machine}),
-    )?;
-    let made = lab.rig(&["up"]);
-    let tried = made.and_then(|()| lab.all());
-    let gone = lab.rig(&["down"]);
-    if let Err(error) = tried {
-        lab.found(
-            "the campaign ran to its end",
-            false,
-            &error.to_string(),
-            None,
-        )?;
-    }
-    lab.found("the hosts are gone", gone.is_ok(), "", None)?;
-    if lab.home.exists() {
-        fs_err::remove_dir_all(&lab.home)?;
-    }
-    println!(
-        "{}: {} of {} hold",
-        lab.sheet.display(),
-        lab.rows - lab.fails,
-        lab.rows
-    );
-    Ok(lab.fails == 0)
-}
-
-impl Lab {
-    fn all(&mut self) -> Result<(), Box<dyn Error>> {
-        self.before()?;
-        let begin = Instant::now();
-        let up = self.json(&["hosts", "up"], true)?;
-        let serving = |value: &Value| {
-            let nodes = value["nodes"].as_array().into_iter().flatten();
-            nodes.filter(|node| node["serves"] == true).count()
-        };
-        let ring = up["ring"]["nodes"].as_array().map_or(0, Vec::len);
-        let holds = serving(&up) == 6 && ring == 6;
-        self.found(
-            "one command to six nodes in two data centres",
-            holds,
-            "",
-            Some(begin.elapsed()),
-        )?;
-        let begin = Instant::now();
-        let again = self.json(&["hosts", "up", "--check"], true)?;
-        let changed = again["changed"].as_u64();
-        self.found(
-            "--check on what is right changes nothing",
-            changed == Some(0),
-            &format!("{changed:?}"),
-            Some(begin.elapsed()),
-        )?;
-        let begin = Instant::now();
-        let again = self.json(&["hosts", "up"], true)?;
-        self.found(
-            "the second run succeeds",
-            serving(&again) == 6,
-            "",
-            Some(begin.elapsed()),
-        )?;
-        self.restart()?;
-        self.remove()
-    }
-
-    /// What goes wrong before anything is installed: named, and the other hosts stay as they are.
-    fn before(&mut self) -> Result<(), Box<dyn Error>> {
-        self.rig(&["end", "6"])?;
-        self.refused("a host that is down", &[], "demo-6", "start the host")?;
-        self.rig(&["begin", "6"])?;
-        std::thread::sleep(Duration::from_secs(3));
-        let wrong = self.rig.with_extension("wrong");
-        let made = Command::new("ssh-keygen")
-            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-            .arg(&wrong)
-            .status()?;
-        if !made.success() {
-            return Err("ssh-keygen failed".into());
-        }
-        let wrong = wrong.display().to_string();
-        // The host that began anew: to the others ssh still has connections.
-        self.refused("a wrong key", &["--key", &wrong], "demo-6", "--key")?;
-        self.rig(&["fill", "5", "/var/lib/cassandra", "64"])?;
-        self.refused("a full disk", &[], "demo-5", "free some")?;
-        // A host that begins anew has its disk, and not what was mounted on it.
-        self.rig(&["end", "5"])?;
-        self.rig(&["begin", "5"])?;
-        std::thread::sleep(Duration::from_secs(3));
-        Ok(())
-    }
-
-    fn refused(
-        &mut self,
-        what: &str,
-        more: &[&str],
-        names: &str,
-        cure: &str,
-    ) -> Result<(), Box<dyn Error>> {
-        let begin = Instant::now();
-        let output = self
-            .helenus(&[&["hosts", "up"], more].concat(), true)?
-            .output()?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let named = said.contains(names) && said.contains(cure);
-        let code = output.status.code();
-        let holds = named && code == Some(4);
-        self.found(
-            what,
-            holds,
-            said.lines()
-                .filter(|line| !line.starts_with("caution"))
-                .collect::<Vec<_>>()
-                .join(" / ")
-                .as_str(),
-            Some(begin.elapsed()),
-        )?;
-        let untouched = self.untouched()?;
-        self.found(
-            &format!("{what}: nothing was installed"),
-            untouched.is_empty(),
-            &untouched,
-            None,
-        )
-    }
-
-    /// What there is of Cassandra on any host.
-    fn untouched(&self) -> Result<String, Box<dyn Error>> {
-        let mut found = String::new();
-        for n in 1..=4 {
-            let output = self.on(n, "ls -d /etc/cassandra /opt/helenus /etc/init.d/cassandra-* /usr/local/bin/nodetool-* /etc/helenus /var/lib/helenus 2>/dev/null; id -u cassandra 2>/dev/null; true")?;
-            let text = String::from_utf8_lossy(&output.stdout)
-                .trim()
-                .replace('\n', " ");
-            if !text.is_empty() {
-                found += &format!("host {n}: {text}; ");
-            }
-        }
-        Ok(found)
-    }
-
-    fn restart(&mut self) -> Result<(), Box<dyn Error>> {
-        let mut load = self.helenus(
-            &[
-                "run",
-                "kv",
-                "--ops",
-                "insert=1",
-                "--rate",
-                "100",
-                "--duration",
-                LOAD,
-                "--cl",
-                "QUORUM",
-                "--ledger",
-                "--on",
-                "hosts:demo",
-            ],
-            false,
-        )?;
-        let load = load.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let mut load = Held(load);
-        std::thread::sleep(Duration::from_secs(15));
-        let begin = Instant::now();
-        let restarted = self.json(&["hosts", "restart", NAME], false)?;
-        let changed = restarted["changed"].as_u64();
-        self.found(
-            "a rolling restart under load",
-            changed == Some(12),
-            &format!("{changed:?} stops and starts"),
-            Some(begin.elapsed()),
-        )?;
-        load.interrupt()?;
-        let at = format!("{NET}.11,{NET}.14");
-        let checked = self.json(&["ledger", "check", "@last", "--hosts", &at], false)?;
-        let of = |class: &str| {
-            let tables = checked["tables"].as_array().into_iter().flatten();
-            tables.filter_map(|one| one[class].as_u64()).sum::<u64>()
-        };
-        let (present, lost) = (of("present"), of("lost"));
-        self.found(
-            "at QUORUM no acknowledged write is lost",
-            present > 1000 && lost == 0,
-            &format!("{present} present, {lost} lost"),
-            None,
-        )
-    }
-
-    fn remove(&mut self) -> Result<(), Box<dyn Error>> {
-        let begin = Instant::now();
-        let removed = self.json(&["hosts", "rm", NAME], false)?;
-        let hosts = removed["hosts"].as_object().map_or(0, serde_json::Map::len);
-        self.found("rm", hosts == 6, "", Some(begin.elapsed()))?;
-        let left = self.untouched()?;
-        self.found(
-            "rm leaves no unit, user or file",
-            left.is_empty(),
-            &left,
-            None,
-        )
-    }
-
-    /// helenus where the hosts are reached; `place` says whether it needs to hear of the hosts.
-    fn helenus(&self, words: &[&str], place: bool) -> Result<Command, Box<dyn Error>> {
-        let mut command = self.script(&["in"]);
-        command
-            .arg(&self.helenus)
-            .args(words)
-            .env("HELENUS_HOME", &self.home);
-        if place {
-            command.args([
-                "-n",
-                "3:3",
-                "--name",
-                NAME,
-                "--hosts",
-                &format!("{NET}.11-16"),
-                "--user",
-                "root",
-            ]);
-            if !words.contains(&"--key") {
-                command.arg("--key").arg(self.rig.with_extension("key"));
-            }
-        }
-        Ok(command)
-    }
-
-    fn json(&self, words: &[&str], place: bool) -> Result<Value, Box<dyn Error>> {
-        let output = self
-            .helenus(&[words, &["--format", "json"]].concat(), place)?
-            .output()?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(format!("{}: {said}", words.join(" ")).into());
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
-    }
-
-    fn on(&self, host: u32, line: &str) -> Result<Output, Box<dyn Error>> {
-        let mut command = self.script(&["in", "ssh"]);
-        command.arg("-i").arg(self.rig.with_extension("key"));
-        command.arg("-o").arg(format!(
-            "UserKnownHostsFile={}",
-            self.rig.join("known_hosts").display()
-        ));
-        Ok(command
-            .arg(format!("root@{NET}.1{host}"))
-            .arg(line)
-            .output()?)
-    }
-
-    fn script(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("bash");
-        command.arg(&self.script).args(words);
-        command
-            .env("RIG", &self.rig)
-            .env("RIG_PREFIX", "hp")
-            .env("RIG_NET", NET);
-        command
-    }
-
-    fn rig(&self, words: &[&str]) -> Result<(), Box<dyn Error>> {
-        let status = self.script(words).status()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("rig.sh {}: {status}", words.join(" ")).into()),
-        }
-    }
-
+impl Sheet {
     fn found(
         &mut self,
         what: &str,
@@ -357,29 +109,9 @@ impl Lab {
         let mut file = fs_err::OpenOptions::new()
             .create(true)
             .append(true)
-            .open(&self.sheet)?;
+            .open(&self.path)?;
         writeln!(file, "{line}")?;
         file.sync_all()?;
         Ok(())
-    }
-}
-
-/// A load that ends with the campaign.
-struct Held(Child);
-
-impl Held {
-    fn interrupt(&mut self) -> Result<(), Box<dyn Error>> {
-        let pid = i32::try_from(self.0.id())?;
-        let pid = rustix::process::Pid::from_raw(pid).ok_or("no process")?;
-        rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
-        self.0.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let _over = self.0.kill();
-        let _over = self.0.wait();
     }
 }

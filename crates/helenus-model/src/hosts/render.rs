@@ -175,7 +175,10 @@ fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsErr
     };
     let all = instances(plan, &options.hosts);
     let (files, steps) = match form {
-        Form::Tofu => (tofu::files(plan, options, &all), tofu::steps(options)),
+        Form::Tofu => (
+            tofu::files(plan, options, release, &all),
+            tofu::steps(options),
+        ),
         _ => (
             ansible::files(plan, options, release, &all),
             ansible_steps(plan),

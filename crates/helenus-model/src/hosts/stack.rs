@@ -76,10 +76,10 @@ pub(super) fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan,
         options,
         layout: Layout::of(plan, &kube)?,
     };
-    let mut files = vec![match form {
-        Form::Compose => stack.compose(),
-        _ => stack.swarm(),
-    }];
+    let mut files = match form {
+        Form::Compose => vec![stack.compose()],
+        _ => vec![stack.swarm(), stack.load()],
+    };
     files.extend(stack.mounted());
     Ok(HostsPlan {
         format: Format::new("hosts-plan", HOSTS_PLAN_VERSION),
@@ -154,6 +154,7 @@ impl<'a> Stack<'a> {
                 steps.extend([
                     format!("docker stack deploy -c DIR/stack.yml {name}"),
                     format!("docker stack ps {name}"),
+                    "sh DIR/load.sh 2 kv --rate 500 --duration 60s, once the workload's tables are there: helenus workload show kv has them".to_owned(),
                     format!("after docker stack rm {name}, docker volume ls: volumes stay on each host until they are removed there"),
                 ]);
                 steps
@@ -228,6 +229,38 @@ impl<'a> Stack<'a> {
             path: "stack.yml".to_owned(),
             about: "the services, for docker stack deploy".to_owned(),
             text: whole.render(),
+        }
+    }
+
+    /// A script that starts the load generator as a job of the Swarm: stack files of Docker 20.10 refuse that mode.
+    fn load(&self) -> ManifestFile {
+        let (name, image) = (&self.layout.label, &self.options.image);
+        let network = match self.options.network {
+            Network::Host => "host".to_owned(),
+            Network::Overlay => format!("{name}_{NETWORK}"),
+        };
+        let text = format!(
+            "#!/bin/sh\n\
+             # Load from inside of the Swarm: a job of generators beside the nodes. The tables must be there.\n\
+             #   sh load.sh 2 kv --rate 500 --duration 60s        two generators; each does all of it\n\
+             #   docker service logs {name}-load                    what they measured\n\
+             #   docker service rm {name}-load\n\
+             set -eu\n\
+             tasks=${{1:?how many generators}}\n\
+             shift\n\
+             # Without --detach Docker waits for ever where a task fails; it is not started again.\n\
+             exec docker service create --detach --name {name}-load --mode replicated-job --replicas \"$tasks\" \\\n  \
+             --restart-condition none --network {network} --user {USER_ID} --read-only --cap-drop ALL \\\n  \
+             --mount type=tmpfs,target=/tmp --env HELENUS_HOME=/tmp/helenus --limit-memory 256M \\\n  \
+             --entrypoint {LAUNCHER} {image} \\\n  \
+             run \"$@\" --hosts {} --i-may-write-to {}\n",
+            self.seeds().join(","),
+            self.plan.name,
+        );
+        ManifestFile {
+            path: "load.sh".to_owned(),
+            about: "starts load generators as a job of the Swarm".to_owned(),
+            text,
         }
     }
 

@@ -20,7 +20,13 @@ fn own(plan: &HostsPlan) -> String {
         let first = path.split('/').next().unwrap_or_default();
         matches!(
             first,
-            "inventory.yml" | "group_vars" | "host_vars" | "main.tf" | "hosts.tf" | "variables.tf"
+            "inventory.yml"
+                | "group_vars"
+                | "host_vars"
+                | "main.tf"
+                | "hosts.tf"
+                | "variables.tf"
+                | "terraform.tfvars.example"
         ) || path.contains("-node1/")
     };
     let files = plan.files.iter().filter(|file| generated(&file.path));

@@ -1,4 +1,5 @@
-//! A Kubernetes manifest with one Cassandra cluster in it, turned into a topology, settings, flags and differences.
+//! A file that describes one Cassandra cluster for another tool (a Kubernetes manifest, a Compose or stack file, an
+//! inventory of Ansible), turned into a topology, settings, flags and differences.
 //! Refuses to take a size of another machine, and to drop a field in silence.
 
 use super::{Beside, Class, Difference, Like, LikeError, like};
@@ -9,13 +10,16 @@ use crate::units::Bytes;
 use crate::yaml::YamlError;
 use serde_json::Value;
 
+mod compose;
 mod draft;
 mod fields;
+mod inventory;
 mod jvm;
 mod operators;
 mod pods;
 mod read;
 use draft::Draft;
+pub use inventory::{Inventory, InventoryHost, inventory};
 use read::Object;
 
 /// What a manifest says of a cluster.
@@ -92,6 +96,9 @@ pub enum ManifestError {
         /// Their kinds, each once.
         kinds: String,
     },
+    /// An inventory without a host for Cassandra.
+    #[error("no host in it runs Cassandra")]
+    NoHosts,
     /// Several clusters.
     #[error("it has several Cassandra clusters: {names}")]
     Clusters {
@@ -111,11 +118,12 @@ impl ManifestError {
                 "Kubernetes would not take it; a template must be rendered first, as with `helm template`".into()
             }
             Self::Value { .. } => {
-                "Kubernetes would not take it; `kubectl explain` shows what the field takes".into()
+                "Kubernetes or Compose would not take it; `kubectl explain` shows what the field takes".into()
             }
             Self::Config { .. } => "Cassandra would not start with it".into(),
+            Self::NoHosts => "put the hosts into a group cassandra".into(),
             Self::NoCassandra { .. } => {
-                "it takes a K8ssandraCluster, CassandraDatacenters, or StatefulSets of Cassandra with their ConfigMaps".into()
+                "it takes a K8ssandraCluster, CassandraDatacenters, or StatefulSets of Cassandra with their ConfigMaps, or services of Compose with Cassandra's image".into()
             }
             Self::Clusters { .. } => "leave one of them in the file".into(),
             Self::Topology(error) => error
@@ -136,13 +144,19 @@ impl ManifestError {
 }
 
 /// Reads a manifest: one or several documents with a K8ssandraCluster, CassandraDatacenters of one cluster, or
-/// StatefulSets of Cassandra pods with their ConfigMaps. None where the text is no manifest.
+/// StatefulSets of Cassandra pods with their ConfigMaps; or a Compose or stack file; or an inventory of Ansible. None
+/// where the text is none of these.
 ///
 /// # Errors
 /// No Cassandra in it, several clusters, or a value that the field does not take.
 pub fn manifest(text: &str) -> Result<Option<Manifest>, ManifestError> {
     let Some(documents) = read::documents(text)? else {
-        return Ok(None);
+        if let Some(document) = read::plain(text).filter(|one| compose::is_one(&one.at())) {
+            let mut draft = Draft::default();
+            compose::services(&mut draft, &document.at())?;
+            return draft.finish().map(Some);
+        }
+        return inventory(text).map(|found| found.manifest()).transpose();
     };
     let objects = read::objects(&documents)?;
     let clusters = all(&objects, "K8ssandraCluster", "k8ssandra.io");
@@ -292,3 +306,6 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod others;

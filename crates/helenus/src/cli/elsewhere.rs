@@ -5,6 +5,7 @@ use super::cluster::{NodeFlags, PresetArg};
 use super::topology;
 use clap::Args;
 use helenus_model::units::Bytes;
+use std::path::PathBuf;
 
 /// Which Cassandra, and how many nodes: as `up` takes it.
 #[derive(Debug, Clone, Args)]
@@ -13,6 +14,10 @@ pub(crate) struct Elsewhere {
     /// A topology in TOML, or the name of one of your clusters [default: the flags below]
     #[arg(value_name = "TOPOLOGY|NAME")]
     pub(crate) what: Option<String>,
+    /// A file of another tool that has the data centres, racks and nodes: an inventory of Ansible, a Compose or stack file,
+    /// a Kubernetes manifest. Its settings are not taken (`up --like` does)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "nodes", "dc", "racks", "coordinators"], value_hint = clap::ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
     /// Name of the cluster [default: the file's name, or cassandra]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -45,6 +45,9 @@ pub(crate) struct Start {
     /// Longest wait until all running nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
+    /// Print a unit of systemd for your user that starts the cluster at boot and stops it at shutdown; start nothing
+    #[arg(long, conflicts_with_all = ["set", "jvm", "prefix", "force", "dry_run"])]
+    pub(crate) systemd: bool,
     /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,

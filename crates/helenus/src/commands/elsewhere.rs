@@ -8,8 +8,10 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::archive;
 use helenus_cluster::context::Context;
+use helenus_cql::input;
 use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
+use helenus_model::like::manifest;
 use helenus_model::machine::Machine;
 use helenus_model::plan::{ClusterPlan, Folders, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
@@ -29,6 +31,9 @@ pub(super) type Asked = (ClusterPlan, Option<PlanRequest>);
 
 /// The plan of the cluster that the flags name or describe.
 pub(super) fn asked(flags: &Elsewhere, context: &Context, ui: &Ui) -> Result<Asked, CommandError> {
+    if let Some(path) = &flags.from {
+        return of_another(flags, path, ui);
+    }
     let Some(what) = &flags.what else {
         return of_flags(flags, ui);
     };
@@ -48,6 +53,39 @@ pub(super) fn asked(flags: &Elsewhere, context: &Context, ui: &Ui) -> Result<Ask
         plan.name.clone_from(name);
     }
     Ok((plan, None))
+}
+
+/// What is in a file of another tool, read whole.
+pub(super) fn text_of(path: &Path) -> Result<String, CommandError> {
+    Ok(input::text(path)?)
+}
+
+/// The nodes of a file of another tool, and its release where it names one.
+fn of_another(flags: &Elsewhere, path: &Path, ui: &Ui) -> Result<Asked, CommandError> {
+    let shown = path.display().to_string();
+    let read = manifest(&text_of(path)?);
+    let read = read.map_err(|e| {
+        CommandError::of(code::USAGE, &e)
+            .within(&shown)
+            .hint(e.hint())
+    })?;
+    let Some(found) = read else {
+        let text = format!("{shown} is no inventory, no Compose file and no Kubernetes manifest");
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("a topology in TOML is named without --from".to_owned()));
+    };
+    let file = TopologyFile {
+        topology: found.topology,
+        cassandra: found.release,
+        preset: None,
+        words: Words::default(),
+    };
+    planned(
+        flags,
+        file,
+        path.file_stem().and_then(|stem| stem.to_str()),
+        ui,
+    )
 }
 
 fn of_flags(flags: &Elsewhere, ui: &Ui) -> Result<Asked, CommandError> {

@@ -5,7 +5,7 @@ use crate::commands::disturb;
 use crate::commands::done::Done;
 use crate::commands::rm::of_prefix;
 use crate::commands::up::{Watcher, checked, show_ready};
-use crate::error::CommandError;
+use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::lifecycle::NewSettings;
@@ -13,7 +13,7 @@ use helenus_cluster::observe;
 use helenus_cluster::state::ClusterState;
 use helenus_model::release::Release;
 use helenus_model::topology::Target;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) fn run(flags: &Start, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.all_of.prefix {
@@ -44,6 +44,15 @@ fn one(
         .iter()
         .map(|n| n.name.clone())
         .collect();
+    if flags.systemd {
+        let shown = flags.targeted.target.as_deref().unwrap_or(&name);
+        ui.out(&unit(shown, flags.ready_within)?);
+        ui.note(&format!(
+            "save it as ~/.config/systemd/user/helenus-{name}.service, then: systemctl --user enable --now helenus-{name}; \
+             loginctl enable-linger keeps the nodes when you log out"
+        ));
+        return Ok(0);
+    }
     let new = new_settings(flags, &state, ui)?;
     if flags.targeted.dry_run {
         context.look_at_settings(&name, node, &new)?;
@@ -71,6 +80,44 @@ fn one(
     })?;
     drop(watcher);
     show_ready(&state, begin, ui)
+}
+
+/// A unit of systemd that starts and stops a cluster, with this binary and the folders of this shell.
+fn unit(target: &str, ready_within: Duration) -> Result<String, CommandError> {
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    let program = std::env::current_exe().map_err(failed)?;
+    let folders = ["HELENUS_HOME", "HELENUS_CACHE"].into_iter();
+    let folders = folders.filter_map(|key| Some((key, std::env::var(key).ok()?)));
+    let folders: String = folders
+        .map(|(key, value)| format!("Environment={}\n", quoted(&format!("{key}={value}"))))
+        .collect();
+    let program = quoted(&program.to_string_lossy());
+    let seconds = ready_within.as_secs();
+    Ok(format!(
+        "[Unit]\n\
+         Description=Cassandra {target}\n\n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         {folders}\
+         ExecStart={program} start {target} --ready-within {seconds}s\n\
+         ExecStop={program} stop {target}\n\
+         TimeoutStartSec={}\n\
+         TimeoutStopSec=120\n\n\
+         [Install]\n\
+         WantedBy=default.target\n",
+        seconds + 60
+    ))
+}
+
+/// A word as systemd reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.=:@+,".contains(c);
+    let escaped = word.replace('%', "%%");
+    match escaped.chars().all(plain) {
+        true => escaped,
+        false => format!("\"{}\"", escaped.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
 }
 
 /// What the flags change, checked as `up` checks it.

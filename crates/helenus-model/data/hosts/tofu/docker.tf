@@ -6,11 +6,12 @@ terraform {
   required_providers {
     docker = {
       source  = "kreuzwerker/docker"
-      version = "~> 3.0"
+      version = ">= 3.0, < 5.0"
     }
   }
 }
 
+# Which Docker: DOCKER_HOST, or the one of this machine.
 provider "docker" {}
 
 resource "docker_network" "cassandra" {
@@ -28,8 +29,10 @@ resource "docker_container" "cassandra" {
   hostname = local.hosts[count.index].name
   image    = var.image
   memory   = local.memory_mib
-  must_run = true
-  env      = ["AUTHORIZED_KEY=${var.ssh_public_key}"]
+  # The same number: no swap. Unset, every plan would find Docker's own.
+  memory_swap = local.memory_mib
+  must_run    = true
+  env         = ["AUTHORIZED_KEY=${var.ssh_public_key}", "LOGIN=${local.user}"]
 
   networks_advanced {
     name         = docker_network.cassandra.name
@@ -39,5 +42,12 @@ resource "docker_container" "cassandra" {
   labels {
     label = "cluster"
     value = local.cluster
+  }
+
+  lifecycle {
+    precondition {
+      condition     = length(local.hosts[count.index].more) == 0
+      error_message = "A container has one address in its network: take one node a machine."
+    }
   }
 }

@@ -4,7 +4,12 @@ variable "target_nodes" {
 }
 
 variable "template" {
-  description = "Template to clone, with cloud-init and the guest agent."
+  description = "Number of the template to clone, with cloud-init and the guest agent; its first disk is scsi0."
+  type        = number
+}
+
+variable "template_node" {
+  description = "Node of Proxmox that has the template."
   type        = string
 }
 
@@ -28,10 +33,4 @@ variable "prefix_length" {
   description = "Length of the network's prefix, such as 24."
   type        = number
   default     = 24
-}
-
-variable "parallel" {
-  description = "Machines to make at the same time."
-  type        = number
-  default     = 2
 }

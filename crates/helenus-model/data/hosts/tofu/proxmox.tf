@@ -1,62 +1,85 @@
 # Virtual machines of Proxmox VE, cloned from a template with cloud-init.
-# The provider reads PM_API_URL, PM_API_TOKEN_ID and PM_API_TOKEN_SECRET from the environment.
+# The provider reads PROXMOX_VE_ENDPOINT and PROXMOX_VE_API_TOKEN from the environment.
 
 terraform {
   required_version = ">= 1.6"
 
   required_providers {
     proxmox = {
-      source  = "telmate/proxmox"
-      version = "~> 2.9"
+      source  = "bpg/proxmox"
+      version = "~> 0.111"
     }
   }
 }
 
-provider "proxmox" {
-  # Older storage may take one clone at a time only.
-  pm_parallel = var.parallel
-  pm_timeout  = 600
-}
+provider "proxmox" {}
 
-resource "proxmox_vm_qemu" "cassandra" {
+resource "proxmox_virtual_environment_vm" "cassandra" {
   count = length(local.hosts)
 
-  name        = local.hosts[count.index].name
-  target_node = var.target_nodes[count.index % length(var.target_nodes)]
-  clone       = var.template
-  full_clone  = true
-  os_type     = "cloud-init"
-  agent       = 1
+  name      = local.hosts[count.index].name
+  node_name = var.target_nodes[count.index % length(var.target_nodes)]
+  tags      = ["cassandra", lower(local.cluster)]
 
-  cores  = local.cpus
-  memory = local.memory_mib
-  # Memory that the hypervisor takes back would be the page cache, or the heap.
-  balloon = 0
-  numa    = true
-  scsihw  = "virtio-scsi-single"
+  # Without an answer of the guest's agent a machine would not shut down.
+  stop_on_destroy = true
+  scsi_hardware   = "virtio-scsi-single"
 
-  disk {
-    type     = "scsi"
-    storage  = var.storage
-    size     = "${local.disk_gib}G"
-    iothread = 1
-    discard  = "on"
-    ssd      = 1
+  clone {
+    vm_id     = var.template
+    node_name = var.template_node
+    full      = true
   }
 
-  network {
+  agent {
+    enabled = true
+  }
+
+  cpu {
+    cores = local.cpus
+    numa  = true
+    type  = "host"
+  }
+
+  memory {
+    dedicated = local.memory_mib
+    # Memory that the hypervisor takes back would be the page cache, or the heap.
+    floating = 0
+  }
+
+  disk {
+    datastore_id = var.storage
+    interface    = "scsi0"
+    size         = local.disk_gib
+    iothread     = true
+    discard      = "on"
+    ssd          = true
+  }
+
+  network_device {
     model  = "virtio"
     bridge = var.bridge
   }
 
-  ipconfig0 = "ip=${local.hosts[count.index].address}/${var.prefix_length},gw=${var.gateway}"
-  ciuser    = var.user
-  sshkeys   = var.ssh_public_key
-  tags      = "cassandra,${local.cluster}"
+  initialization {
+    datastore_id = var.storage
+
+    ip_config {
+      ipv4 {
+        address = "${local.hosts[count.index].address}/${var.prefix_length}"
+        gateway = var.gateway
+      }
+    }
+
+    user_account {
+      username = local.user
+      keys     = [trimspace(var.ssh_public_key)]
+    }
+  }
 
   lifecycle {
     # A change of the template must not make every node anew.
-    ignore_changes = [clone, full_clone]
+    ignore_changes = [clone]
 
     precondition {
       condition     = length(local.hosts[count.index].more) == 0

@@ -2,6 +2,7 @@
 //! Refuses two answers where a cluster has one: release, tokens, authenticator, collector.
 
 use super::fields::Group;
+use super::pods::RACK;
 use super::read::At;
 use super::{Manifest, ManifestError};
 use crate::like::{Class, Difference, shown};
@@ -215,6 +216,13 @@ impl Draft {
         format!("{name}: {nodes} {many} in {rack} {}", names.join(", "))
     }
 
+    /// Where the nodes of each data centre stand, by its name.
+    pub(super) fn standings(&self) -> Vec<(String, String)> {
+        let sites = self.sites.iter();
+        let one = |site: &Site| (site.name.clone(), Self::standing(&site.name, &site.racks));
+        sites.map(one).collect()
+    }
+
     /// The manifest, once all is read.
     pub(super) fn finish(mut self) -> Result<Manifest, ManifestError> {
         let names = self.names();
@@ -376,6 +384,11 @@ fn in_turn(racks: &[(String, u32)], coordinators: u32) -> Vec<String> {
     let used = racks.iter().filter(|(_, nodes)| *nodes > 0);
     let after = used.cycle().take(coordinators as usize);
     rounds.chain(after).map(|(name, _)| word(name)).collect()
+}
+
+/// A rack's name here; of one that is not named, that which Cassandra has without being told.
+pub(super) fn rack_word(name: Option<&str>) -> String {
+    word(name.unwrap_or(RACK))
 }
 
 /// Letters, digits, `-`, `_` and `.`; anything else as `-`.

@@ -386,6 +386,21 @@ pub(super) const VARIABLES: &[Group] = &[
     ),
 ];
 
+/// What a stack file says about the placement of its tasks.
+pub(super) const DEPLOY: &[Group] = &[(
+    &[
+        "mode",
+        "placement",
+        "endpoint_mode",
+        "restart_policy",
+        "update_config",
+        "rollback_config",
+        "labels",
+    ],
+    Class::NotHere,
+    "there are no containers here",
+)];
+
 /// Files of a ConfigMap that are not followed.
 pub(super) const FILES: &[Group] = &[
     (

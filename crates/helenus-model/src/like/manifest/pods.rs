@@ -3,7 +3,7 @@
 
 use super::ManifestError;
 use super::draft::{Draft, Jvm, Site};
-use super::read::{At, Object};
+use super::read::{At, Object, jvm_size};
 use super::{fields, jvm};
 use crate::like::{Class, Difference, read_place};
 use crate::release::Release;
@@ -37,16 +37,16 @@ const VARIABLES: [&str; 8] = [
 ];
 
 /// The rack that Cassandra knows without being told.
-const RACK: &str = "rack1";
+pub(super) const RACK: &str = "rack1";
 
 /// What the pods of one StatefulSet are.
 #[derive(Default)]
-struct Pod {
-    data_center: Option<String>,
-    rack: Option<String>,
-    yaml: Map<String, Value>,
-    has_file: bool,
-    jvm: Jvm,
+pub(super) struct Pod {
+    pub(super) data_center: Option<String>,
+    pub(super) rack: Option<String>,
+    pub(super) yaml: Map<String, Value>,
+    pub(super) has_file: bool,
+    pub(super) jvm: Jvm,
 }
 
 /// Whether its pods run Cassandra.
@@ -63,18 +63,27 @@ fn container_of<'n>(pod: &At<'n>) -> Option<At<'n>> {
     let all = pod.get("containers")?.items().ok()?;
     all.into_iter().find(|container| {
         let text = |key: &str| container.get(key).and_then(|at| at.text().ok());
-        let image = text("image").unwrap_or_default();
-        let image = image.rsplit('/').next().unwrap_or_default();
-        let base = image.split([':', '@']).next().unwrap_or_default();
         let variables = container.get("env").and_then(|env| env.items().ok());
         let mut names = variables.into_iter().flatten().filter_map(|one| {
             let name = one.get("name")?;
             name.text().ok()
         });
         text("name") == Some("cassandra")
-            || IMAGES.contains(&base)
-            || names.any(|name| matches!(name, "CASSANDRA_SEEDS" | "CASSANDRA_CLUSTER_NAME"))
+            || is_image(text("image").unwrap_or_default())
+            || names.any(is_telling)
     })
+}
+
+/// Whether an image is one of Cassandra.
+pub(super) fn is_image(image: &str) -> bool {
+    let image = image.rsplit('/').next().unwrap_or_default();
+    let base = image.split([':', '@']).next().unwrap_or_default();
+    IMAGES.contains(&base)
+}
+
+/// Whether a variable of this name says that a container runs Cassandra.
+pub(super) fn is_telling(name: &str) -> bool {
+    matches!(name, "CASSANDRA_SEEDS" | "CASSANDRA_CLUSTER_NAME")
 }
 
 /// StatefulSets of one cluster, and the ConfigMaps beside them.
@@ -112,7 +121,7 @@ fn one<'n>(
                 clusters.push(cluster);
             }
         }
-        variable(draft, name, &value, &mut pod)?;
+        variable(draft, name, (&value, value.text()?), &mut pod)?;
     }
     if let Some(at) = container.get("image") {
         image(draft, &at)?;
@@ -140,9 +149,7 @@ fn site(draft: &mut Draft, set: &Object<'_>, spec: &At<'_>, pod: Pod) -> Result<
         Some(at) => at.nodes()?,
         None => 1,
     };
-    let name = pod.data_center.as_deref().unwrap_or(SINGLE_DATA_CENTER);
-    let rack = (pod.rack.unwrap_or_else(|| RACK.to_owned()), nodes);
-    let now = Draft::standing(name, std::slice::from_ref(&rack));
+    let now = pod.standing(nodes);
     match &replicas {
         Some(at) => draft.tell(at, Class::Kept, Some(now), ""),
         None => draft.add(
@@ -151,40 +158,60 @@ fn site(draft: &mut Draft, set: &Object<'_>, spec: &At<'_>, pod: Pod) -> Result<
             "the default of Kubernetes",
         ),
     }
-    // A file of its own without num_tokens has Cassandra's default, not the one of the image's file.
-    if pod.has_file {
-        draft.tokens = Some(1);
-    }
-    let known = draft.sites.iter_mut().find(|site| site.name == name);
-    let Some(site) = known else {
-        draft.sites.push(Site {
-            name: name.to_owned(),
-            resource: set.name.to_owned(),
-            racks: vec![rack],
-            coordinators: 0,
-            yaml: pod.yaml,
-            jvm: pod.jvm,
-        });
-        return Ok(());
-    };
-    match site.racks.iter_mut().find(|(name, _)| *name == rack.0) {
-        Some((_, nodes)) => *nodes += rack.1,
-        None => site.racks.push(rack),
-    }
-    if site.yaml != pod.yaml || site.jvm != pod.jvm {
-        let why = format!(
-            "all nodes of a data centre have the settings and flags of {}",
-            site.resource
-        );
-        draft.push(Difference {
-            key: format!("{}/settings", set.name),
-            class: Class::Replaced,
-            was: None,
-            now: None,
-            why,
-        });
-    }
+    pod.join(draft, set.name, nodes);
     Ok(())
+}
+
+impl Pod {
+    fn place(&self, nodes: u32) -> (&str, (String, u32)) {
+        let name = self.data_center.as_deref().unwrap_or(SINGLE_DATA_CENTER);
+        let rack = self.rack.as_deref().unwrap_or(RACK);
+        (name, (rack.to_owned(), nodes))
+    }
+
+    /// Where so many of it stand, in words.
+    pub(super) fn standing(&self, nodes: u32) -> String {
+        let (name, rack) = self.place(nodes);
+        Draft::standing(name, std::slice::from_ref(&rack))
+    }
+
+    /// Adds so many of it to their data centre.
+    pub(super) fn join(self, draft: &mut Draft, resource: &str, nodes: u32) {
+        let (name, rack) = self.place(nodes);
+        // A file of its own without num_tokens has Cassandra's default, not the one of the image's file.
+        if self.has_file {
+            draft.tokens = Some(1);
+        }
+        let known = draft.sites.iter_mut().find(|site| site.name == name);
+        let Some(site) = known else {
+            draft.sites.push(Site {
+                name: name.to_owned(),
+                resource: resource.to_owned(),
+                racks: vec![rack],
+                coordinators: 0,
+                yaml: self.yaml,
+                jvm: self.jvm,
+            });
+            return;
+        };
+        match site.racks.iter_mut().find(|(name, _)| *name == rack.0) {
+            Some((_, nodes)) => *nodes += rack.1,
+            None => site.racks.push(rack),
+        }
+        if site.yaml != self.yaml || site.jvm != self.jvm {
+            let why = format!(
+                "all nodes of a data centre have the settings and flags of {}",
+                site.resource
+            );
+            draft.push(Difference {
+                key: format!("{resource}/settings"),
+                class: Class::Replaced,
+                was: None,
+                now: None,
+                why,
+            });
+        }
+    }
 }
 
 /// The ConfigMaps that the pods mount; what is mounted and not in the file is told.
@@ -342,13 +369,13 @@ fn variables<'n>(
 }
 
 /// Takes one variable.
-fn variable(
+pub(super) fn variable(
     draft: &mut Draft,
     name: &str,
-    at: &At<'_>,
+    (at, text): (&At<'_>, &str),
     pod: &mut Pod,
 ) -> Result<(), ManifestError> {
-    let text = at.text()?;
+    let size = || jvm_size(text).ok_or_else(|| at.wrong("must be a size such as 8G"));
     match name {
         "CASSANDRA_DC" => pod.data_center = Some(text.to_owned()),
         "CASSANDRA_RACK" => pod.rack = Some(text.to_owned()),
@@ -364,11 +391,11 @@ fn variable(
             return Ok(());
         }
         "MAX_HEAP_SIZE" => {
-            pod.jvm.heap = Some(at.size(true)?);
+            pod.jvm.heap = Some(size()?);
             return told(draft, at, Class::Shrunk, jvm::HEAP);
         }
         "HEAP_NEWSIZE" => {
-            pod.jvm.new_heap = Some(at.size(true)?);
+            pod.jvm.new_heap = Some(size()?);
             return told(draft, at, Class::Shrunk, jvm::HEAP);
         }
         "JVM_EXTRA_OPTS" | "JVM_OPTS" => {
@@ -389,7 +416,7 @@ fn told(draft: &mut Draft, at: &At<'_>, class: Class, why: &str) -> Result<(), M
 }
 
 /// The release by the tag of an image, where it looks like one.
-fn image(draft: &mut Draft, at: &At<'_>) -> Result<(), ManifestError> {
+pub(super) fn image(draft: &mut Draft, at: &At<'_>) -> Result<(), ManifestError> {
     let text = at.text()?;
     let name = text.rsplit('/').next().unwrap_or(text);
     let name = name.split('@').next().unwrap_or(name);

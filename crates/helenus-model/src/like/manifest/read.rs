@@ -66,6 +66,23 @@ pub(super) fn documents(text: &str) -> Result<Option<Vec<Document>>, ManifestErr
     Ok(Some(all))
 }
 
+/// The first document of a text that is no Kubernetes object; none where it is no YAML at all.
+pub(super) fn plain(text: &str) -> Option<Document> {
+    let root = tree(text).ok()??;
+    Some(Document { above: 0, root })
+}
+
+impl Document {
+    /// Its root.
+    pub(super) fn at(&self) -> At<'_> {
+        At {
+            node: &self.root,
+            above: self.above,
+            path: String::new(),
+        }
+    }
+}
+
 /// The parts between lines of `---`, with the lines above each. In a block of text such a line is indented.
 fn parts(text: &str) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
@@ -174,8 +191,10 @@ impl<'n> At<'n> {
 
     /// The value of a key; none where there is no such key, or nothing behind it.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
-        let node = self.node.get(key).filter(|node| !node.is_null())?;
-        Some(self.below(node, key))
+        let mut all = Vec::new();
+        gathered(self.node, &mut all);
+        let (_, node) = all.into_iter().find(|(own, _)| *own == key)?;
+        (!node.is_null()).then(|| self.below(node, key))
     }
 
     /// The value of a key that must be there.
@@ -186,15 +205,15 @@ impl<'n> At<'n> {
 
     /// The keys of a map with their values, but for those that are empty.
     pub(super) fn entries(&self) -> Result<Vec<(&'n str, Self)>, ManifestError> {
-        let NodeValue::Mapping(all) = &self.node.value else {
+        if !self.is_map() {
             return Err(self.wrong("must be a map of keys"));
-        };
-        let said = all.iter().filter(|(_, value)| !value.is_null());
-        let entries = said.filter_map(|(key, value)| {
-            let key = key.text()?;
-            Some((key, self.below(value, key)))
-        });
-        Ok(entries.collect())
+        }
+        let mut all = Vec::new();
+        gathered(self.node, &mut all);
+        let said = all.into_iter().filter(|(_, value)| !value.is_null());
+        Ok(said
+            .map(|(key, value)| (key, self.below(value, key)))
+            .collect())
     }
 
     /// The items of a list.
@@ -219,6 +238,16 @@ impl<'n> At<'n> {
             NodeValue::Scalar { text, plain: true } => Some(text),
             _ => None,
         }
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.node.value, NodeValue::Sequence(_))
+    }
+
+    /// Whether it is a map of keys.
+    pub(super) fn is_map(&self) -> bool {
+        matches!(self.node.value, NodeValue::Mapping(_))
     }
 
     /// A number of nodes.
@@ -275,6 +304,26 @@ impl<'n> At<'n> {
             0 | 1 => text,
             lines => format!("{lines} lines"),
         }
+    }
+}
+
+/// The keys of a map with their values, then those that a merge key (`<<`) brings in.
+fn gathered<'n>(node: &'n Node, all: &mut Vec<(&'n str, &'n Node)>) {
+    const MERGE: &str = "<<";
+    match &node.value {
+        NodeValue::Mapping(own) => {
+            for (key, value) in own {
+                let new = key
+                    .text()
+                    .filter(|key| all.iter().all(|(known, _)| known != key));
+                all.extend(new.filter(|key| *key != MERGE).map(|key| (key, value)));
+            }
+            if let Some(merged) = node.get(MERGE) {
+                gathered(merged, all);
+            }
+        }
+        NodeValue::Sequence(several) => several.iter().for_each(|one| gathered(one, all)),
+        NodeValue::Scalar { .. } => {}
     }
 }
 

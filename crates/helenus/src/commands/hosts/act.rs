@@ -77,22 +77,28 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         ui.result(&shown, || shown.text());
         return Ok(0);
     }
-    played.map_err(|error| {
+    let played = played.map_err(|error| {
         let name = &plan.name;
         error.or_else_hint(&format!("helenus hosts rm {name} takes back what was done"))
     })?;
-    until_all_serve(&state, &plan, (flags.timeout, began), context, ui)
+    let changed = Some(played.changed());
+    until_all_serve(
+        (&state, &plan, changed),
+        (flags.timeout, began),
+        context,
+        ui,
+    )
 }
 
 pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (state, plan) = known(&flags.name, context)?;
-    until_all_serve(&state, &plan, (flags.timeout, Instant::now()), context, ui)
+    let waits = (flags.timeout, Instant::now());
+    until_all_serve((&state, &plan, None), waits, context, ui)
 }
 
-/// Asks the nodes until all serve, and shows them.
+/// Asks the nodes until all serve, and shows them, with how much Ansible changed on their hosts.
 fn until_all_serve(
-    state: &HostsState,
-    plan: &HostsPlan,
+    (state, plan, changed): (&HostsState, &HostsPlan, Option<u32>),
     (timeout, began): (Duration, Instant),
     context: &Context,
     ui: &Ui,
@@ -122,7 +128,7 @@ fn until_all_serve(
         let saved = all.save(&state);
         saved.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     }
-    let status = HostsStatus::new(plan, nodes, view.as_ref(), after);
+    let status = HostsStatus::new(plan, nodes, view.as_ref()).after(after, changed);
     ui.result(&status, || status.text(view.as_ref()));
     Ok(0)
 }

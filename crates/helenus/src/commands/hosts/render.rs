@@ -4,7 +4,7 @@
 use super::refused;
 use crate::cli::elsewhere::Elsewhere;
 use crate::cli::hosts::{Containers, HostsPlace, Render};
-use crate::commands::elsewhere::asked;
+use crate::commands::elsewhere::{asked, text_of};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -13,6 +13,7 @@ use helenus_cluster::context::Context;
 use helenus_cluster::hosts;
 use helenus_model::hosts::options::{Form, HostsError, Login, Options};
 use helenus_model::hosts::{HostsPlan, machines, render};
+use helenus_model::like::{InventoryHost, inventory};
 use helenus_model::plan::ClusterPlan;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 use std::path::Path;
@@ -68,7 +69,15 @@ pub(super) fn options(
         no_machine,
         memory_limit,
     } = place;
-    let hosts = match hosts {
+    let (hosts, known) = match (hosts, &cluster.from) {
+        (Some(hosts), _) => (Some(hosts.clone()), None),
+        (None, Some(path)) if form == Form::Ansible || form == Form::Tofu => {
+            inventoried(path, planned)?
+        }
+        (None, _) => (None, None),
+    };
+    let (known_user, known_key) = known.unwrap_or_default();
+    let hosts = match &hosts {
         None => Vec::new(),
         Some(text) => machines::parse(text, &planned.name, &resolve)
             .map_err(|error| refused(&HostsError::from(error)))?,
@@ -76,8 +85,11 @@ pub(super) fn options(
     let mut options = Options {
         hosts,
         login: Login {
-            user: user.clone(),
-            key: key.as_ref().map(|key| key.display().to_string()),
+            user: user.clone().or(known_user),
+            key: key
+                .as_ref()
+                .map(|key| key.display().to_string())
+                .or(known_key),
             port: *ssh_port,
         },
         machine: !no_machine,
@@ -93,6 +105,29 @@ pub(super) fn options(
         options.disk = more.disk;
     }
     Ok(options)
+}
+
+/// Hosts as `--hosts` takes them, and the user and key of a login.
+type Inventoried = (Option<String>, Option<(Option<String>, Option<String>)>);
+
+/// The hosts of an inventory in the order of the nodes; none where the file is another.
+fn inventoried(path: &Path, planned: &ClusterPlan) -> Result<Inventoried, CommandError> {
+    let Some(found) = inventory(&text_of(path)?) else {
+        return Ok((None, None));
+    };
+    let nodes = planned.nodes.iter();
+    let places = nodes.map(|node| (&*node.data_center, &*node.rack));
+    let places: Vec<(&str, &str)> = places.collect();
+    let hosts = found.in_order(&places);
+    let one = |host: &&InventoryHost| {
+        format!(
+            "{}={}",
+            host.name,
+            host.address.as_deref().unwrap_or(&host.name)
+        )
+    };
+    let hosts: Vec<String> = hosts.iter().map(one).collect();
+    Ok((Some(hosts.join(",")), Some((found.user, found.key))))
 }
 
 /// The IPv4 address of a host name, as this machine knows it.

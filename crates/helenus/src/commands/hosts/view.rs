@@ -34,15 +34,13 @@ pub(super) struct HostsStatus {
     /// Milliseconds until all served, where that was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     ready_after_ms: Option<u64>,
+    /// Tasks of Ansible that changed something on the hosts, where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<u32>,
 }
 
 impl HostsStatus {
-    pub(super) fn new(
-        plan: &HostsPlan,
-        nodes: Vec<NodeState>,
-        ring: Option<&ClusterView>,
-        ready_after_ms: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(plan: &HostsPlan, nodes: Vec<NodeState>, ring: Option<&ClusterView>) -> Self {
         Self {
             format: Format::new("hosts-status", 1),
             name: plan.name.clone(),
@@ -50,7 +48,17 @@ impl HostsStatus {
             form: plan.form,
             nodes,
             ring: ring.cloned(),
+            ready_after_ms: None,
+            changed: None,
+        }
+    }
+
+    /// The same of nodes that were waited for so long, on hosts on which so much was changed.
+    pub(super) fn after(self, ready_after_ms: Option<u64>, changed: Option<u32>) -> Self {
+        Self {
             ready_after_ms,
+            changed,
+            ..self
         }
     }
 
@@ -87,8 +95,12 @@ impl Answers for HostsStatus {
         let after = self.ready_after_ms.map_or(String::new(), |ms| {
             format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
         });
+        let unchanged = match self.changed {
+            Some(0) => "; nothing was changed on the hosts",
+            _ => "",
+        };
         format!(
-            "cluster {}: Cassandra {}, {} of {} serve{after}",
+            "cluster {}: Cassandra {}, {} of {} serve{after}{unchanged}",
             self.name,
             self.release,
             self.serving(),
@@ -139,7 +151,7 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
             None
         }
     };
-    let status = HostsStatus::new(&plan, nodes, view.as_ref(), None);
+    let status = HostsStatus::new(&plan, nodes, view.as_ref());
     ui.result(&status, || status.text(view.as_ref()));
     Ok(match status.serving() == status.nodes.len() {
         true => 0,
