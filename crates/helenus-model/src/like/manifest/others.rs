@@ -69,6 +69,7 @@ fn services_of_a_compose_file_are_nodes() {
     shrunk first/mem_limit -> -
     added first/scale -> east: 1 node in rack r1
     replaced first/ports -> -
+    replaced first/networks -> -
     replaced others/environment.CASSANDRA_CLUSTER_NAME -> -
     replaced others/environment.CASSANDRA_SEEDS -> -
     kept others/environment.CASSANDRA_DC -> -
@@ -77,6 +78,7 @@ fn services_of_a_compose_file_are_nodes() {
     kept others/deploy.replicas -> east: 2 nodes in rack rack1
     replaced others/settings -> -
     not here others/deploy.placement -> -
+    replaced others/networks -> -
     not here web/image -> -
     "#);
     insta::assert_snapshot!(read("services: {web: {image: nginx}}"), @"
