@@ -2,6 +2,8 @@
 //! Refuses to run a part whose tool is not there.
 
 mod ansible;
+mod guest;
+mod scripts;
 mod swarm;
 mod tofu;
 
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker)";
+pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest (QEMU)";
 
 /// Form of the lines.
 const FORMAT: &str = "helenus.proof-hosts/1";
@@ -27,11 +29,12 @@ type Part = (
 );
 
 /// All parts; the first two are run where none is named.
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("ansible", ansible::life),
     ("secured", ansible::secured),
     ("swarm", swarm::run),
     ("tofu", tofu::run),
+    ("guest", guest::run),
 ];
 
 /// Parts that need nothing but Ansible and sshd.

@@ -47,11 +47,22 @@ pub(crate) fn build(root: &Path, quick: bool) -> Result<PathBuf, Box<dyn Error>>
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root.join("target"), |folder| root.join(folder));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // A debug build is the one that tests make: other packages would mean other features, and all anew.
+    let what: &[&str] = match quick {
+        true => &[
+            "--release",
+            "-p",
+            "helenus",
+            "-p",
+            "helenus-fake-node",
+            "-p",
+            "bare-loop",
+        ],
+        false => &["--workspace"],
+    };
     let built = Command::new(cargo)
         .args(["build", "--quiet"])
-        .args(["--package", "helenus", "--package", "helenus-fake-node"])
-        .args(["--package", "bare-loop"])
-        .args(quick.then_some("--release"))
+        .args(what)
         .current_dir(root)
         .status()?;
     match built.success() {

@@ -102,7 +102,11 @@ impl Problem for AnsibleError {
 /// What to do about the first problem that has a known remedy.
 fn cure(problems: &Problems) -> String {
     let says = |word: &str| problems.iter().any(|(_, said)| said.contains(word));
-    if says("Permission denied (") || says("Host key verification failed") {
+    if says("Host key verification failed") {
+        return "ssh does not know the host's key: ssh-keyscan HOST >> ~/.ssh/known_hosts, if it is the right one"
+            .to_owned();
+    }
+    if says("Permission denied (") {
         return "let the key in there, or name another with --key and --user; `ssh HOST` shows the same"
             .to_owned();
     }
@@ -229,6 +233,7 @@ pub struct Ansible {
     pub version: String,
     folder: PathBuf,
     jars: Option<PathBuf>,
+    start_within: Option<Duration>,
 }
 
 impl Ansible {
@@ -257,6 +262,7 @@ impl Ansible {
             version: version.to_owned(),
             folder: folder.to_owned(),
             jars: None,
+            start_within: None,
         })
     }
 
@@ -265,6 +271,15 @@ impl Ansible {
     pub fn with_jars(self, jars: PathBuf) -> Self {
         Self {
             jars: Some(jars),
+            ..self
+        }
+    }
+
+    /// With the longest wait for each node that starts, in place of the playbooks' own.
+    #[must_use]
+    pub fn start_within(self, within: Duration) -> Self {
+        Self {
+            start_within: Some(within),
             ..self
         }
     }
@@ -302,6 +317,10 @@ impl Ansible {
     ) -> Result<Played, AnsibleError> {
         let mut command = self.command("ansible-playbook");
         command.arg(playbook.file());
+        if let Some(within) = self.start_within {
+            let seconds = within.as_secs();
+            command.args(["-e", &format!("cassandra_start_timeout={seconds}")]);
+        }
         if check {
             command.args(["--check", "--diff"]);
         }

@@ -100,7 +100,9 @@ impl Anew<'_> {
         clusters.save(state).map_err(KeptState)?;
         let rendered = state.rendered().map_err(NotRendered)?;
         let folder = lay_out(&clusters, &rendered).map_err(KeptState)?;
-        let ansible = Ansible::find(&folder)?.with_jars(jars);
+        let ansible = Ansible::find(&folder)?
+            .with_jars(jars)
+            .start_within(self.within);
         let mut events = |event: &PlayEvent| {
             if let PlayEvent::Task { name } = event {
                 see(name);

@@ -203,6 +203,8 @@ impl Instance<'_> {
         all.extend([
             format!("-Dlogback.configurationFile={}", file_url(&logback)),
             format!("-Dcassandra.storagedir={DATA}/{}/tmp", self.name),
+            // Its history goes with the node, whoever runs it.
+            format!("-Duser.home={DATA}/{}/tmp", self.name),
             "-cp".to_owned(),
             format!("{}/lib/*", home(release.version)),
             "org.apache.cassandra.tools.NodeTool".to_owned(),

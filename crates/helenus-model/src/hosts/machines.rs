@@ -125,7 +125,11 @@ fn checked(name: &str) -> Result<String, HostsTextError> {
 
 /// Whether it is a host's name rather than an address or a range of them.
 fn is_name(text: &str) -> bool {
-    text.contains(|c: char| c.is_ascii_alphabetic())
+    let begins_as_address = text
+        .split('.')
+        .take(2)
+        .all(|part| part.parse::<u32>().is_ok());
+    text.contains(|c: char| c.is_ascii_alphabetic()) && !begins_as_address
 }
 
 fn address_of(

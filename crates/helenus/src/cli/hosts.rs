@@ -87,8 +87,8 @@ pub(crate) struct Up {
     /// Show the files, connect to no host
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// How long to wait until all nodes serve, once Ansible has ended
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_duration)]
+    /// Longest wait for each node that starts, and then until all serve
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 }
 

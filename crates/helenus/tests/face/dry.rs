@@ -54,6 +54,15 @@ fn verbs_on_a_cluster_change_nothing() {
     --- standard output
     would start node2 of c; nothing was done (--dry-run)
     ");
+    let unit = lab.done(&["start", "c", "--systemd"]);
+    for line in [
+        "Type=oneshot",
+        " start c --ready-within 180s",
+        " stop c",
+        "Environment=HELENUS_HOME=",
+    ] {
+        assert!(unit.contains(line), "{line} in {unit}");
+    }
     shot!(lab.run(&["kill", "c/1", "--dry-run"]), @"
     exit code: 0
     --- standard output

@@ -117,6 +117,79 @@ fn hosts_and_nodes_must_match() {
     "#);
 }
 
+const INVENTORY: &str = "[cassandra:children]
+east
+west
+
+[east]
+db[1:2] rack=r1
+db3 ansible_host=192.0.2.3
+
+[west]
+db4 ansible_host=192.0.2.4
+
+[cassandra:vars]
+ansible_user=ubuntu
+
+[east:vars]
+rack=r2
+";
+
+#[test]
+fn an_inventory_of_others_has_the_nodes_and_their_hosts() {
+    let lab = TestLab::new();
+    let addressed = INVENTORY.replace("db[1:2] rack=r1", "db1 ansible_host=192.0.2.1 rack=r1");
+    lab.write("shop.ini", &addressed);
+    let plan = lab.json(&["hosts", "render", "--from", "shop.ini"]);
+    let nodes = plan["nodes"].as_array().expect("nodes").iter();
+    let nodes: Vec<String> = nodes
+        .map(|node| {
+            let text = |key: &str| node[key].as_str().unwrap_or_default().to_owned();
+            [
+                text("name"),
+                text("host"),
+                text("address"),
+                text("data_center"),
+                text("rack"),
+            ]
+            .join(" ")
+        })
+        .collect();
+    assert_eq!(
+        nodes,
+        [
+            "shop-DC1-node1 db1 192.0.2.1 east r1",
+            "shop-DC1-node2 db3 192.0.2.3 east r2",
+            "shop-DC2-node1 db4 192.0.2.4 west rack1",
+        ]
+    );
+    let inventory = plan["files"].as_array().into_iter().flatten();
+    let mut inventory = inventory.filter(|file| file["path"] == "inventory.yml");
+    let text = inventory.next().expect("an inventory")["text"].to_string();
+    assert!(text.contains("ansible_user: ubuntu"), "{text}");
+    lab.write("names.ini", INVENTORY);
+    shot!(lab.run(&["hosts", "render", "--from", "names.ini"]), @"");
+    lab.write("yaml/cassandra.yaml", "cluster_name: shop\n");
+    shot!(lab.run(&["hosts", "render", "--from", "yaml/cassandra.yaml"]), @"");
+}
+
+#[test]
+fn services_of_a_compose_file_are_a_cluster_here() {
+    let lab = TestLab::new();
+    let file = "services:\n  db:\n    image: cassandra:5.0.9\n    environment: [CASSANDRA_DC=east, CASSANDRA_NUM_TOKENS=8]\n    scale: 2\n  web: {image: shop}\n";
+    lab.write("compose.yaml", file);
+    let shown = lab.done(&["up", "c", "--like", "compose.yaml", "--dry-run"]);
+    for wanted in [
+        "east: 2 nodes in rack rack1",
+        "num_tokens: 8",
+        "only Cassandra runs here",
+    ] {
+        assert!(shown.contains(wanted), "{wanted} in {shown}");
+    }
+    let stack = lab.done(&["hosts", "render", "--from", "compose.yaml", "--as", "swarm"]);
+    assert!(stack.contains("replicas: 2"), "{stack}");
+}
+
 #[test]
 fn what_is_missing_is_named_before_anything_is_fetched() {
     let mut lab = TestLab::new();

@@ -85,13 +85,13 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     shot!(check("key = \"heap\"", "key = \"memory\""), @"
     exit code: 2
     --- standard error
-    error: other.toml:16: memory cannot be set in the pods of a cluster: a pod's limit follows from its heap and `kube up --page-cache`
+    error: other.toml:16: memory cannot be changed in a cluster that is there: a node's limit was decided when the cluster was brought up
     hint: vary heap
     ");
     shot!(check("[workload]", "nodes = \"3\"\n[workload]"), @"
     exit code: 2
     --- standard error
-    error: other.toml:7: nodes cannot be set in the pods of a cluster: the nodes are those that are there
+    error: other.toml:7: nodes cannot be changed in a cluster that is there: the nodes are those that are there
     hint: `helenus kube up` makes a cluster with others
     ");
     shot!(check("[\"concurrent_reads=2\"]", "[\"key_cache_size=1MiB\"]"), @r#"
@@ -103,7 +103,7 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     shot!(check("[workload]", "[populate]\npartitions = 1000\n[workload]"), @"
     exit code: 2
     --- standard error
-    error: other.toml: populate cannot be set in the pods of a cluster: data is restored from folders of a local cluster
+    error: other.toml: populate cannot be changed in a cluster that is there: data is restored from folders of a local cluster
     hint: leave [populate] out: let [warm], or a phase of the runs, write what is read
     ");
     shot!(check("key = \"heap\"", "key = \"on\""), @"
@@ -136,7 +136,7 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     shot!(lab.run(&run), @"
     exit code: 2
     --- standard error
-    error: demo has keyspaces: mine; an experiment starts its nodes without data, again and again
+    error: demo has keyspaces: mine; an experiment drops what its runs made, again and again
     hint: use a cluster of its own, or drop what is of no use: helenus kube cql demo -e 'DROP KEYSPACE mine'
     ");
     lab.write("kube/cql", &nothing);

@@ -181,7 +181,18 @@ impl Lab<'_> {
         let file = file.display().to_string();
         let begin = Instant::now();
         let output = self
-            .helenus(&["experiment", "run", &file, "--format", "json"], false)?
+            .helenus(
+                &[
+                    "experiment",
+                    "run",
+                    &file,
+                    "--repeats",
+                    "2",
+                    "--format",
+                    "json",
+                ],
+                false,
+            )?
             .output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let last = said

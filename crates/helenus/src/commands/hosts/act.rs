@@ -67,7 +67,9 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     }
     hosts::lay_out(&all, &plan).map_err(failed)?;
     hosts::provide(&all, &state, &plan).map_err(ClusterError::from)?;
-    let installs = ansible(&plan, context)?.with_jars(jars);
+    let installs = ansible(&plan, context)?
+        .with_jars(jars)
+        .start_within(flags.timeout);
     let played = play(&installs, (Playbook::Site, flags.check), &plan, context, ui);
     if flags.check {
         if all.find(&plan.name).map_err(ClusterError::from)?.is_none() {

@@ -100,11 +100,16 @@ impl Answers for HostsStatus {
             _ => "",
         };
         format!(
-            "cluster {}: Cassandra {}, {} of {} serve{after}{unchanged}",
+            "cluster {}: Cassandra {}, {} of {} {}{after}{unchanged}",
             self.name,
             self.release,
             self.serving(),
-            plural(self.nodes.len(), "node")
+            plural(self.nodes.len(), "node"),
+            if self.serving() == 1 {
+                "serves"
+            } else {
+                "serve"
+            }
         )
     }
 }
