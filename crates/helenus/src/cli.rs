@@ -54,7 +54,7 @@ use crate::error::CommandError;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use helenus_model::units::{Bytes, parse_duration};
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -128,17 +128,26 @@ impl Global {
     }
 }
 
-/// An address of a node; this machine by its name, too.
+/// An address of a node, or the first one that a host name leads to.
 pub(crate) fn parse_host(text: &str) -> Result<IpAddr, String> {
     if text == "localhost" {
         return Ok(std::net::Ipv4Addr::LOCALHOST.into());
     }
-    text.parse().map_err(|_| match text.rsplit_once(':') {
-        Some((host, port)) if port.parse::<u16>().is_ok() => {
-            format!("write the address alone, and the port with --port: --hosts {host} --port {port}")
-        }
-        _ => format!("{text:?} is not an IP address: write one such as 10.0.0.1, because nodes name each other by addresses"),
-    })
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if let Some((host, port)) = text.rsplit_once(':')
+        && port.parse::<u16>().is_ok()
+    {
+        return Err(format!(
+            "write the address alone, and the port with --port: --hosts {host} --port {port}"
+        ));
+    }
+    let known = (text, 0).to_socket_addrs().ok();
+    known
+        .and_then(|mut addresses| addresses.next())
+        .map(|address| address.ip())
+        .ok_or_else(|| format!("{text:?} is no IP address, and no host name that leads to one"))
 }
 
 /// How results are written.

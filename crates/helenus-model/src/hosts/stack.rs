@@ -248,9 +248,9 @@ impl<'a> Stack<'a> {
              set -eu\n\
              tasks=${{1:?how many generators}}\n\
              shift\n\
-             # Without --detach Docker waits for ever where a task fails; it is not started again.\n\
+             # A task that fails is started again without end, and without --detach Docker waits for it: look at the logs, and remove it.\n\
              exec docker service create --detach --name {name}-load --mode replicated-job --replicas \"$tasks\" \\\n  \
-             --restart-condition none --network {network} --user {USER_ID} --read-only --cap-drop ALL \\\n  \
+             --network {network} --user {USER_ID} --read-only --cap-drop ALL \\\n  \
              --mount type=tmpfs,target=/tmp --env HELENUS_HOME=/tmp/helenus --limit-memory 256M \\\n  \
              --entrypoint {LAUNCHER} {image} \\\n  \
              run \"$@\" --hosts {} --i-may-write-to {}\n",

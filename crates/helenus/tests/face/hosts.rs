@@ -158,9 +158,9 @@ fn an_inventory_of_others_has_the_nodes_and_their_hosts() {
     assert_eq!(
         nodes,
         [
-            "shop-DC1-node1 db1 192.0.2.1 east r1",
-            "shop-DC1-node2 db3 192.0.2.3 east r2",
-            "shop-DC2-node1 db4 192.0.2.4 west rack1",
+            "shop-node1 db1 192.0.2.1 east r1",
+            "shop-node2 db3 192.0.2.3 east r2",
+            "shop-node3 db4 192.0.2.4 west rack1",
         ]
     );
     let inventory = plan["files"].as_array().into_iter().flatten();

@@ -92,12 +92,12 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     exit code: 2
     --- standard error
     error: other.toml:7: nodes cannot be changed in a cluster that is there: the nodes are those that are there
-    hint: `helenus kube up` makes a cluster with others
+    hint: bring up a cluster with others
     ");
     shot!(check("[\"concurrent_reads=2\"]", "[\"key_cache_size=1MiB\"]"), @r#"
     exit code: 2
     --- standard error
-    error: other.toml:23: key_cache_size=1MiB cannot be set in running pods: nodetool sets all caches at once
+    error: other.toml:23: key_cache_size=1MiB cannot be set by nodetool: it sets all caches at once
     hint: write kind = "restart"
     "#);
     shot!(check("[workload]", "[populate]\npartitions = 1000\n[workload]"), @"
@@ -165,7 +165,7 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     exit code: 2
     --- standard error
     error: pods.toml: heap=96M reads=many: it is not known with which settings demo was asked for
-    hint: apply it once more, from its topology or its flags: helenus kube up --name demo …
+    hint: bring it up once more, from its topology or its flags: helenus kube up --name demo …
     ");
     assert_eq!(
         read(&lab, "applied").matches("kind: StatefulSet").count(),

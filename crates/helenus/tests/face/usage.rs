@@ -481,7 +481,7 @@ fn places() {
     shot!(bare().run(&["bench", "--hosts", "db1.example"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is not an IP address: write one such as 10.0.0.1, because nodes name each other by addresses
+    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is no IP address, and no host name that leads to one
 
     For more information, try '--help'.
     "#);
