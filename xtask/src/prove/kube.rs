@@ -1,4 +1,4 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, experiment, spread.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, operated, experiment, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
 mod experiment;
@@ -7,6 +7,7 @@ mod inside;
 mod lab;
 mod mask;
 mod named;
+mod operated;
 mod running;
 mod secured;
 mod sheet;
@@ -21,7 +22,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, experiment, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, operated, experiment, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -39,7 +40,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part {
         name: "forms",
         about: forms::ABOUT,
@@ -75,6 +76,12 @@ const PARTS: [Part; 8] = [
         about: secured::ABOUT,
         quick: false,
         run: secured::run,
+    },
+    Part {
+        name: "operated",
+        about: operated::ABOUT,
+        quick: false,
+        run: operated::run,
     },
     Part {
         name: "experiment",
@@ -160,6 +167,7 @@ mod tests {
                 "start",
                 "inside",
                 "secured",
+                "operated",
                 "experiment",
                 "spread"
             ]
@@ -170,11 +178,11 @@ mod tests {
         );
         assert_eq!(
             names(&["star"]).unwrap_err(),
-            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, experiment, spread"
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, operated, experiment, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, experiment, spread"
+            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, operated, experiment, spread"
         );
     }
 }
