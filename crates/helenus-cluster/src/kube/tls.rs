@@ -179,7 +179,9 @@ impl Problem for TlsSecretError {
             ),
             Self::Key { .. } => format!("write privateKey.encoding: PKCS8 {of_manager}"),
             Self::Unproved { cluster, .. } => {
-                format!("write {cluster} among the dnsNames {of_manager}")
+                format!(
+                    "{AUTHORITY} must have signed it, and {cluster} be among the dnsNames {of_manager}"
+                )
             }
             Self::Kubectl(error) => return error.hint(),
             Self::Io(_) => "set HELENUS_HOME to a writable folder".to_owned(),

@@ -100,6 +100,9 @@ impl Then {
         let [verb, rest @ ..] = words else {
             return Ok(None);
         };
+        if !["run", "bench", "stress"].iter().any(|one| verb == one) {
+            return Err(other_verb(verb));
+        }
         let on = ["--on".to_owned(), format!("kube:{name}")];
         let line = ["helenus".into(), verb.clone()].into_iter();
         let line = line.chain(on.map(OsString::from));
