@@ -214,7 +214,18 @@ impl Problem for PodsError {
 /// # Errors
 /// What kubectl says.
 pub fn pods(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Pod>, PodsError> {
-    Ok(pods_of(kubectl, state, &state.rendered()?)?)
+    let mut plan = state.rendered()?;
+    // Without our resource, pods of a cluster of that name are somebody else's.
+    if let Some(kind) = kinds(state.options.form) {
+        let own = format!("{ID}={}", state.id());
+        let mut there = Vec::new();
+        for namespace in plan.namespaces {
+            let found = kubectl.json(&["get", kind, "-n", &namespace, "-l", &own], "")?;
+            there.extend((!items(&found).is_empty()).then_some(namespace));
+        }
+        plan.namespaces = there;
+    }
+    Ok(pods_of(kubectl, state, &plan)?)
 }
 
 /// The pods of a cluster's nodes, as kubectl selects them: by our labels, or by cass-operator's.
@@ -242,14 +253,6 @@ pub(super) fn pods_of(
     let label = selector(state);
     let mut all = Vec::new();
     for namespace in &plan.namespaces {
-        // Without our resource, pods of a cluster of that name are somebody else's.
-        if let Some(kind) = kinds(state.options.form) {
-            let own = format!("{ID}={}", state.id());
-            let found = kubectl.json(&["get", kind, "-n", namespace, "-l", &own], "")?;
-            if items(&found).is_empty() {
-                continue;
-            }
-        }
         let found = kubectl.json(&["get", "pods", "-n", namespace, "-l", &label], "")?;
         all.extend(items(&found).into_iter().map(Pod::of));
     }

@@ -187,7 +187,10 @@ fn what_is_to_run_then_is_read_before_anything_is_applied() {
     assert!(mistaken.err.contains("Usage: helenus run"), "{mistaken}");
     let unseen = lab.run(&[&UP[..], &["--no-wait", "--", "run", "iot"]].concat());
     assert_eq!(unseen.code, "2", "{unseen}");
-    assert!(unseen.err.contains("'--no-wait' cannot be used"), "{unseen}");
+    assert!(
+        unseen.err.contains("'--no-wait' cannot be used"),
+        "{unseen}"
+    );
     assert_eq!(read(&lab, "applied"), "");
 }
 

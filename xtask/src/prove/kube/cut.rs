@@ -47,7 +47,7 @@ const KINDS: [(Plugin, &str, i32, &str); 3] = [
     (
         Plugin::None,
         "policies are ignored",
-        4,
+        3,
         "not enforced: connections from",
     ),
     (

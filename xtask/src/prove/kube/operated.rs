@@ -310,7 +310,7 @@ impl Form {
                 "run",
                 "standard1",
                 "--ops",
-                "read=1",
+                "write=1",
                 "--rate",
                 "100",
                 "--duration",
