@@ -271,28 +271,62 @@ fn answer(rows: &Rows) -> Answer {
 fn agree(client: &mut Client) -> Result<(), PodCqlError> {
     let begin = Instant::now();
     loop {
-        let mut versions = BTreeSet::new();
-        for table in ["local", "peers"] {
-            let query = format!("SELECT schema_version FROM system.{table}");
-            let rows = client
-                .query(&query, Consistency::One)
-                .map_err(PodCqlError::Connect)?;
-            versions.extend((0..rows.len()).filter_map(|row| rows.text(row, "schema_version")));
-        }
-        if versions.len() <= 1 {
+        let mut told = |table: &str| {
+            let query = format!("SELECT host_id, schema_version FROM system.{table}");
+            let rows = client.query(&query, Consistency::One);
+            let rows = rows.map_err(PodCqlError::Connect)?;
+            let value = |row, column: &str| rows.value(row, column).map(plain);
+            let all =
+                (0..rows.len()).map(|row| (value(row, "host_id"), value(row, "schema_version")));
+            Ok::<Vec<Told>, PodCqlError>(all.collect())
+        };
+        let versions = versions(&told("local")?, &told("peers")?);
+        if versions <= 1 {
             return Ok(());
         }
         if begin.elapsed() > SCHEMA_WITHIN {
-            let versions = versions.len();
             return Err(PodCqlError::Apart { versions });
         }
         std::thread::sleep(AGREE_EVERY);
     }
 }
 
+/// A node's id and the version of its schema, as a row has them.
+type Told = (Option<String>, Option<String>);
+
+/// How many versions of the schema there are. Where all pods changed their addresses at once, Cassandra keeps the old rows
+/// of its peers beside the new ones: a node is of the first one's version if one of its rows is.
+fn versions(local: &[Told], peers: &[Told]) -> usize {
+    let own = local.first().cloned().unwrap_or_default();
+    let agrees = |id: &Option<String>| {
+        *id == own.0
+            || peers
+                .iter()
+                .any(|(other, version)| other == id && *version == own.1)
+    };
+    let others = peers
+        .iter()
+        .filter(|(id, version)| version.is_some() && !agrees(id));
+    let all: BTreeSet<_> = others.map(|(_, version)| version).chain([&own.1]).collect();
+    all.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_addresses_that_are_gone_are_no_other_versions() {
+        let told = |id: &str, version: &str| (Some(id.to_owned()), Some(version.to_owned()));
+        let own = [told("a", "new")];
+        // The old rows of another node and of this one.
+        let peers = [told("b", "old"), told("b", "new"), told("a", "old")];
+        assert_eq!(versions(&own, &peers), 1);
+        assert_eq!(versions(&own, &[told("b", "old"), told("c", "older")]), 3);
+        assert_eq!(versions(&own, &[]), 1);
+        // Of one that has just joined nothing is known yet.
+        assert_eq!(versions(&own, &[(Some("d".to_owned()), None)]), 1);
+    }
 
     #[test]
     fn what_is_asked_shows_no_password_but_to_the_pod() {

@@ -29,6 +29,10 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         let hint = "helenus kube render writes it, with the command that applies it";
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     }
+    if let Some(help) = Then::help(&flags.then) {
+        ui.out(&help);
+        return Ok(0);
+    }
     let began = Instant::now();
     let (planned, asked) = asked(&flags.cluster, context, ui)?;
     let then = Then::read(&flags.then, &planned.name)?;
@@ -95,6 +99,16 @@ enum Then {
 }
 
 impl Then {
+    /// What is asked about `run WORDS`, where that is all.
+    fn help(words: &[OsString]) -> Option<String> {
+        let asks = words.iter().any(|word| word == "--help");
+        let line = std::iter::once(OsString::from("helenus")).chain(words.iter().cloned());
+        match asks.then(|| cli::parse(line))? {
+            Err(NoVerb::Help(help)) => Some(help.ansi().to_string()),
+            _ => None,
+        }
+    }
+
     /// Reads `run WORDS`, which goes to the cluster of this name; a mistake is found before anything is applied.
     fn read(words: &[OsString], name: &str) -> Result<Option<Self>, CommandError> {
         let [verb, rest @ ..] = words else {
