@@ -146,7 +146,7 @@ pub enum TlsSecretError {
         /// Whose nodes they are.
         cluster: String,
         /// Why not.
-        source: TlsError,
+        source: Box<TlsError>,
     },
     /// kubectl.
     #[error(transparent)]
@@ -237,7 +237,7 @@ pub(super) fn theirs(
             return Err(TlsSecretError::Key { namespace, name });
         }
         let cluster = label(&[state.name()], LABEL_MAX);
-        if let Err(source) = Tls::prove(&ca, &chain, &cluster) {
+        if let Err(source) = Tls::prove(&ca, &chain, &cluster).map_err(Box::new) {
             return Err(TlsSecretError::Unproved {
                 namespace,
                 name,

@@ -65,7 +65,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
         }
         lab.clear(form.name)?;
         kubectl(&["create", "namespace", SPACE], None)??;
-        let tried = operators().and_then(|()| form.from_nothing_to_nothing(lab, sheet));
+        let tried = operators().and_then(|()| form.whole(lab, sheet));
         kubectl(&["delete", "namespace", SPACE], None)??;
         tried?;
     }
@@ -97,7 +97,7 @@ fn apply(what: &Value) -> Tried {
 }
 
 impl Form {
-    fn from_nothing_to_nothing(&self, lab: &Lab, sheet: &mut Sheet) -> Tried {
+    fn whole(&self, lab: &Lab, sheet: &mut Sheet) -> Tried {
         let flags = ["-n", "2", "--auth", "--as", self.word, "--namespace", SPACE];
         let then = [
             "--",
