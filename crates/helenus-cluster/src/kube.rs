@@ -4,6 +4,7 @@
 mod apply;
 mod ask;
 mod change;
+mod door;
 mod fault;
 mod job;
 mod kubectl;
@@ -15,17 +16,18 @@ mod settle;
 mod tls;
 
 pub use apply::{ApplyError, Owned, apply, begin, form, owned, remove};
-pub use ask::{AskError, cql, facts};
+pub use ask::{AskError, facts};
 pub use change::{ChangeError, restart, scale};
+pub use door::Door;
 pub use fault::{Cut, FaultError, cut, drain, heal, kill};
 pub use job::{Generator, JobError, KubeJob};
 pub use kubectl::{Kubectl, KubectlError};
 pub use lent::{Lent, put_back, renew};
-pub use operated::{Operated, OperatedError, operators, wait_operated};
+pub use operated::{Operated, OperatedError, operators, superuser_login, wait_operated};
 pub use pods::{Pod, PodsError, Progress, last_words, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
 pub use settle::settle;
-pub use tls::new_secrets;
+pub use tls::{TlsSecretError, new_secrets};
 
 use crate::attach::random_password;
 use crate::error::{Class, Problem};
@@ -103,6 +105,11 @@ impl KubeState {
     /// They were rendered once, so only a newer version that refuses more.
     pub fn rendered(&self) -> Result<KubePlan, KubeStateError> {
         Ok(render(&self.plan, &self.options)?)
+    }
+
+    /// Whether K8ssandra's operators bring its pods up: there is no program of ours in them.
+    pub fn is_operated(&self) -> bool {
+        operated::kinds(self.options.form).is_some()
     }
 
     /// The kubectl that leads to it.

@@ -12,16 +12,17 @@ use crate::attach::write_private;
 use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::jdk::{self, JdkError};
+use crate::secure::{SecureError, provide_stores};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions, Identity, Tls, TlsError};
 use helenus_cql::codec::Consistency;
 use helenus_model::kube::pod::{
-    ARCHIVE, CONF_FOLDER, DATA_FOLDER, FORMED_KEY, JAVA, JAVA_FOLDER, JOINS_FILE, JVM_KEY,
-    KEYSTORE, KEYSTORE_PASSWORD, MODULE_FLAGS, POD_IP, POD_KEY, POD_NAME, Pod, PodConfig, PodError,
-    RUN_FOLDER, TLS_FOLDER, YAML_KEY, argv, coordinates, fill, is_small, lines, port, replaces,
-    tool_argv,
+    ARCHIVE, AUTHORITY, CERTIFICATE, CERTIFICATE_KEY, CONF_FOLDER, DATA_FOLDER, FORMED_KEY, JAVA,
+    JAVA_FOLDER, JOINS_FILE, JVM_KEY, KEYSTORE, KEYSTORE_PASSWORD, MODULE_FLAGS, POD_IP, POD_KEY,
+    POD_NAME, Pod, PodConfig, PodError, RUN_FOLDER, STORES_FOLDER, TLS_FOLDER, TRUSTSTORE,
+    YAML_KEY, argv, coordinates, fill, is_small, lines, port, replaces, tool_argv,
 };
 use helenus_model::plan::STANDARD_PORTS;
 use p12_keystore::{KeyStore, Pkcs12ImportPolicy};
@@ -74,6 +75,9 @@ pub enum LauncherError {
     /// Certificates.
     #[error("cannot speak TLS")]
     Tls(#[from] TlsError),
+    /// Keystores of certificates as PEM.
+    #[error("the certificates of the Secret are of no use")]
+    Stores(#[from] SecureError),
     /// The node.
     #[error("the node does not answer")]
     Silent(#[from] ClientError),
@@ -126,12 +130,17 @@ pub fn start(
             flags.push(replaces(gone));
         }
     }
-    let yaml = fill(&yaml, &config, &pod, password()?.as_deref())?;
     // What a life that was killed left for itself alone.
     let _none_left = fs::remove_dir_all(run.join("tmp"));
     for folder in ["conf", "logs", "tmp"] {
         fs::create_dir_all(run.join(folder))?;
     }
+    if let Some((chain, key)) = pem_pair()? {
+        let ca = fs::read_to_string(Path::new(TLS_FOLDER).join(AUTHORITY))?;
+        let stores = (KEYSTORE, TRUSTSTORE);
+        provide_stores(Path::new(STORES_FOLDER), stores, (&chain, &key, &ca))?;
+    }
+    let yaml = fill(&yaml, &config, &pod, password()?.as_deref())?;
     write_private(&run.join("conf").join(YAML_KEY), &yaml)?;
     if pod.joins(&config) {
         fs::write(data.join(JOINS_FILE), "")?;
@@ -328,10 +337,24 @@ fn addresses_of(name: &str) -> Vec<IpAddr> {
 
 /// The keystores' password; none without TLS.
 fn password() -> io::Result<Option<String>> {
-    match fs::read_to_string(Path::new(TLS_FOLDER).join(KEYSTORE_PASSWORD)) {
-        Ok(text) => Ok(Some(text.trim_end().to_owned())),
+    let of = |folder: &str| text_if_there(&Path::new(folder).join(KEYSTORE_PASSWORD));
+    let text = match of(TLS_FOLDER)? {
+        Some(text) => Some(text),
+        None => of(STORES_FOLDER)?,
+    };
+    Ok(text.map(|text| text.trim_end().to_owned()))
+}
+
+/// Certificate and key of a Secret that has them as PEM.
+fn pem_pair() -> io::Result<Option<(String, String)>> {
+    let of = |name: &str| text_if_there(&Path::new(TLS_FOLDER).join(name));
+    Ok(of(CERTIFICATE)?.zip(of(CERTIFICATE_KEY)?))
+}
+
+fn text_if_there(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        read => read.map(Some),
     }
 }
 
@@ -353,6 +376,9 @@ fn tls() -> Result<Option<Tls>, LauncherError> {
 /// The node's own certificate and key as PEM, for a node that wants a certificate of its clients; none where the keystore
 /// is of a kind that only Java reads.
 fn identity() -> Option<(String, String)> {
+    if let Ok(Some(pair)) = pem_pair() {
+        return Some(pair);
+    }
     let password = password().ok()??;
     let bytes = fs::read(Path::new(TLS_FOLDER).join(KEYSTORE)).ok()?;
     let store = KeyStore::from_pkcs12(&bytes, &password, Pkcs12ImportPolicy::default()).ok()?;

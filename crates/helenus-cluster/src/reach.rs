@@ -9,9 +9,13 @@ use helenus_cql::client::{
     Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
 };
 use helenus_cql::input;
-use helenus_model::access::{Access, SecretReference, TlsReference};
+use helenus_model::access::{Access, CredentialsReference, SecretReference, TlsReference};
 use helenus_model::plan::{ClusterPlan, NodePlan};
+use rustix::fs::{MemfdFlags, Mode};
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -241,6 +245,23 @@ fn key(what: &str, source: impl std::error::Error + Send + Sync + 'static) -> Cl
         what: what.to_owned(),
         source: Box::new(source),
     }
+}
+
+/// A password in memory that only this user can read, and how it is found there for as long as the file is open.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn held(credentials: &Credentials) -> io::Result<(CredentialsReference, File)> {
+    let fd = rustix::fs::memfd_create("helenus-password", MemfdFlags::CLOEXEC)?;
+    rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
+    let mut file = File::from(fd);
+    writeln!(file, "{}", credentials.password.expose())?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let reference = CredentialsReference {
+        username: credentials.username.clone(),
+        password: SecretReference::File(path),
+    };
+    Ok((reference, file))
 }
 
 /// A connection to a node that may still be on its way up: as the stock superuser until there is one of ours.

@@ -208,6 +208,25 @@ pub(crate) fn provide_certificates(folder: &Path, parties: Parties<'_>) -> Resul
     write_all(folder, made.files, what)
 }
 
+/// Makes keystores in `folder`, with a password of their own, of PEM that somebody else made: chain, key, authorities.
+///
+/// # Errors
+/// The texts are of no use, or the folder cannot be written.
+pub(crate) fn provide_stores(
+    folder: &Path,
+    (keystore, truststore): (&str, &str),
+    pem: (&str, &str, &str),
+) -> Result<(), SecureError> {
+    let password = random_word()?;
+    let (own, trusted) = certificates::stores(pem, &password)?;
+    let files = vec![
+        (keystore.to_owned(), own),
+        (truststore.to_owned(), trusted),
+        (KEYSTORE_PASSWORD.to_owned(), line(&password)),
+    ];
+    write_all(folder, files, "the keystores")
+}
+
 /// The configuration with which a real cqlsh gets in: `cqlsh --cqlshrc=FILE`; none where an open cluster needs none.
 pub fn cqlshrc_of(state: &ClusterState) -> Option<PathBuf> {
     let folder = Path::new(&state.plan.folder).join(CREDENTIALS_FOLDER);

@@ -4,7 +4,7 @@
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem};
-use helenus_cluster::kube::{self, KubeClusters, KubeJob, KubeState, Kubectl, Pod};
+use helenus_cluster::kube::{self, Door, KubeClusters, KubeJob, KubeState, Kubectl, Pod};
 use helenus_cluster::pod::cql::{PodAnswer, PodCql};
 use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
@@ -15,8 +15,10 @@ use helenus_model::sample::clock_shift;
 use helenus_model::status::ClusterView;
 use helenus_model::telemetry::{NodeSample, Reading, Seen};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,12 +34,16 @@ pub enum InsideError {
     /// A node that does not say what it sees.
     #[error("the nodes of {0} do not say what they see")]
     NoView(String),
+    /// The superuser's password cannot be held.
+    #[error("there is no memory for a password")]
+    Password(#[from] std::io::Error),
 }
 
 impl Problem for InsideError {
     fn class(&self) -> Class {
         match self {
             Self::NotReady(..) | Self::NoView(_) => Class::Cluster,
+            Self::Password(_) => Class::Environment,
         }
     }
 
@@ -46,7 +52,7 @@ impl Problem for InsideError {
             Self::NotReady(_, name) => {
                 Some(format!("helenus kube wait {name} says what they wait for"))
             }
-            Self::NoView(_) => None,
+            Self::NoView(_) | Self::Password(_) => None,
         }
     }
 }
@@ -69,6 +75,11 @@ pub struct KubeTarget {
     pub pods: Vec<Pod>,
     /// How one gets into it.
     pub access: Access,
+    /// By which statements get to its nodes.
+    door: Arc<Mutex<Door>>,
+    /// The superuser's password, where the operators have made one and nobody gave another.
+    _password: Option<Arc<File>>,
+    cancel: Cancel,
 }
 
 /// A pod of a node, as a run sees it.
@@ -90,11 +101,20 @@ impl KubeTarget {
     pub fn look(context: &Context, name: &str, access: Access) -> Result<Self, ClusterError> {
         let clusters = KubeClusters::of(&context.paths.state);
         let state = clusters.load(name)?;
-        let access = Access {
-            tls: clusters.tls(&state),
-            ..access
-        };
+        let tls = clusters.tls(&state);
         let kubectl = state.kubectl()?;
+        let nobody = state.is_operated() && access.credentials.is_none();
+        let superuser = match nobody {
+            true => kube::superuser_login(&kubectl, &state)?,
+            false => None,
+        };
+        let held = superuser.as_ref().map(reach::held).transpose();
+        let held = held.map_err(InsideError::from)?;
+        let (superuser, password) = held.unzip();
+        let access = Access {
+            credentials: access.credentials.or(superuser),
+            tls: tls.clone(),
+        };
         let plan = state.rendered()?;
         let mut pods = kube::pods(&kubectl, &state)?;
         let place = |pod: &Pod| {
@@ -108,6 +128,9 @@ impl KubeTarget {
             return Err(InsideError::NotReady(not_ready, name.to_owned()).into());
         }
         Ok(Self {
+            door: Arc::new(Mutex::new(Door::new(&kubectl, &state, tls))),
+            _password: password.map(Arc::new),
+            cancel: context.cancel.clone(),
             state,
             kubectl,
             pods,
@@ -202,8 +225,10 @@ impl KubeTarget {
         let options = reach::options(&self.access, AT_ONCE)
             .map_err(|source| ClusterError::silent("the cluster", source))?;
         let asked = asked.by(options.credentials.as_ref());
-        let first = self.pods.first().map_or(("", ""), Pod::at);
-        Ok(kube::cql(&self.kubectl, first, &asked)?)
+        let none = || InsideError::NotReady(Vec::new(), self.state.name().to_owned());
+        let first = self.pods.first().ok_or_else(none)?;
+        let mut door = self.door.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(door.cql(first, asked, &self.cancel)?)
     }
 
     /// Makes so many generators beside it.
@@ -425,8 +450,12 @@ fn sample(pod: &Pod, facts: &PodFacts) -> Option<Reading> {
     })
 }
 
-/// What pods of nodes used so far, all asked at once; with the stops since these moments, or none.
+/// What pods of nodes used so far, all asked at once; with the stops since these moments, or none. Pods of operators do not
+/// say it.
 fn facts(target: &KubeTarget, pods: &[Pod], since: &[u64]) -> Vec<Option<PodFacts>> {
+    if target.state.is_operated() {
+        return vec![None; pods.len()];
+    }
     std::thread::scope(|scope| {
         let asked: Vec<_> = pods
             .iter()

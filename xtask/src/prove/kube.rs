@@ -1,17 +1,20 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, experiment, spread.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
+mod cut;
 mod experiment;
 mod forms;
 mod inside;
 mod lab;
 mod mask;
 mod named;
+mod operated;
 mod running;
 mod secured;
 mod sheet;
 mod spread;
 mod start;
+mod volumes;
 mod wan;
 
 use helenus_model::nearest::nearest;
@@ -21,7 +24,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, experiment, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -39,7 +42,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 11] = [
     Part {
         name: "forms",
         about: forms::ABOUT,
@@ -59,6 +62,12 @@ const PARTS: [Part; 8] = [
         run: named::run,
     },
     Part {
+        name: "cut",
+        about: cut::ABOUT,
+        quick: false,
+        run: cut::run,
+    },
+    Part {
         name: "start",
         about: start::ABOUT,
         quick: true,
@@ -75,6 +84,18 @@ const PARTS: [Part; 8] = [
         about: secured::ABOUT,
         quick: false,
         run: secured::run,
+    },
+    Part {
+        name: "operated",
+        about: operated::ABOUT,
+        quick: false,
+        run: operated::run,
+    },
+    Part {
+        name: "volumes",
+        about: volumes::ABOUT,
+        quick: false,
+        run: volumes::run,
     },
     Part {
         name: "experiment",
@@ -157,9 +178,12 @@ mod tests {
                 "forms",
                 "wan",
                 "named",
+                "cut",
                 "start",
                 "inside",
                 "secured",
+                "operated",
+                "volumes",
                 "experiment",
                 "spread"
             ]
@@ -170,11 +194,11 @@ mod tests {
         );
         assert_eq!(
             names(&["star"]).unwrap_err(),
-            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, experiment, spread"
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, experiment, spread"
+            "prove kube has no part zzz; its parts are forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread"
         );
     }
 }

@@ -55,6 +55,9 @@ pub enum ApplyError {
     /// Its certificates.
     #[error(transparent)]
     Secure(#[from] SecureError),
+    /// A Secret of a person's own.
+    #[error(transparent)]
+    TlsSecret(#[from] tls::TlsSecretError),
     /// Its file.
     #[error("the state of the cluster cannot be kept")]
     Io(#[from] io::Error),
@@ -73,6 +76,7 @@ impl Problem for ApplyError {
             Self::Kubectl(error) => error.class(),
             Self::State(error) => error.class(),
             Self::Secure(error) => error.class(),
+            Self::TlsSecret(error) => error.class(),
             Self::Io(_) => Class::Environment,
             Self::Stays(_) => Class::Cluster,
             Self::Interrupted => Class::Interrupted,
@@ -89,6 +93,7 @@ impl Problem for ApplyError {
             Self::Kubectl(error) => error.hint(),
             Self::State(error) => error.hint(),
             Self::Secure(error) => error.hint(),
+            Self::TlsSecret(error) => error.hint(),
             Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
             Self::Stays(_) => Some(
                 "its worker may be gone: kubectl get nodes; then `helenus kube rm` again"
@@ -160,10 +165,11 @@ pub fn begin(
         .filter(|item| !has_id(item, state.id()))
         .map(|item| Owned::of(item).text())
         .collect();
-    match foreign.is_empty() {
-        true => Ok(clusters.save(state)?),
-        false => Err(ApplyError::Foreign(foreign)),
+    if !foreign.is_empty() {
+        return Err(ApplyError::Foreign(foreign));
     }
+    tls::theirs(kubectl, &clusters.folder(state.name()), state, &plan)?;
+    Ok(clusters.save(state)?)
 }
 
 /// Applies all manifests, with the Secrets of their keystores, and counts the objects.

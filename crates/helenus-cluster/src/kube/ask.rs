@@ -71,7 +71,11 @@ fn wants_password(said: &str) -> bool {
 ///
 /// # Errors
 /// The node refuses one, or the pod cannot be reached.
-pub fn cql(kubectl: &Kubectl, at: (&str, &str), asked: &PodCql) -> Result<PodAnswer, AskError> {
+pub(super) fn cql(
+    kubectl: &Kubectl,
+    at: (&str, &str),
+    asked: &PodCql,
+) -> Result<PodAnswer, AskError> {
     let words = [LAUNCHER, "__pod", "cql"];
     let text = kubectl
         .exec(at, &words, &asked.text())

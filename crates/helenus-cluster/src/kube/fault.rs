@@ -1,7 +1,7 @@
 //! Faults of a cluster on Kubernetes, by means that Kubernetes has: a pod killed, a worker drained, data centres cut.
 //! Refuses to call a cut one where connections still pass.
 
-use super::pods::{Pod, PodsError, pods};
+use super::pods::{Pod, PodsError, pods, selector};
 use super::ring::ring;
 use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
@@ -132,7 +132,7 @@ pub fn drain(
         state.drained.push(worker.to_owned());
         clusters.save(state)?;
     }
-    let chosen = format!("--pod-selector={ID}={}", state.id());
+    let chosen = format!("--pod-selector={}", selector(state));
     let timeout = format!("--timeout={}s", within.as_secs());
     let words = [
         "drain",

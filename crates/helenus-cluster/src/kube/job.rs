@@ -54,7 +54,10 @@ pub enum JobError {
     /// No random bytes.
     #[error("the generators cannot be named")]
     Random(#[from] io::Error),
-    /// What they used.
+    /// The certificates that a pod beside the nodes needs.
+    #[error("the certificates cannot be read")]
+    Certificates(#[source] io::Error),
+    /// What they used, or what was asked through one.
     #[error(transparent)]
     Ask(#[from] AskError),
     /// One of them cannot be worked with.
@@ -74,7 +77,7 @@ impl Problem for JobError {
             Self::Ask(error) => error.class(),
             Self::Agent(AgentError::Interrupted) | Self::Interrupted => Class::Interrupted,
             Self::Agent(_) | Self::Ended { .. } => Class::Cluster,
-            Self::Random(_) => Class::Environment,
+            Self::Random(_) | Self::Certificates(_) => Class::Environment,
         }
     }
 
@@ -89,7 +92,7 @@ impl Problem for JobError {
             Self::Pods(error) => error.hint(),
             Self::Ask(error) => error.hint(),
             Self::Agent(_) | Self::Ended { .. } => Some(OTHER_IMAGE.to_owned()),
-            Self::Random(_) | Self::Interrupted => None,
+            Self::Random(_) | Self::Certificates(_) | Self::Interrupted => None,
         }
     }
 }

@@ -5,6 +5,9 @@ use super::kubectl::{WAIT_EVERY, items};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use helenus_cql::client::{Credentials, Secret};
 use helenus_model::kube::ID;
 use helenus_model::kube::operated::{Part, PartState, medusa_deployments, parts, superuser_secret};
 use helenus_model::kube::options::Form;
@@ -38,6 +41,14 @@ pub enum OperatedError {
         /// What is not ready.
         waiting: Vec<Part>,
     },
+    /// A Secret of another shape.
+    #[error("Secret {namespace}/{name} has no username and password")]
+    NoLogin {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
     /// kubectl.
     #[error(transparent)]
     Kubectl(#[from] KubectlError),
@@ -61,7 +72,7 @@ impl Problem for OperatedError {
     fn class(&self) -> Class {
         match self {
             Self::Missing { .. } => Class::Environment,
-            Self::Failed { .. } | Self::Late { .. } => Class::Cluster,
+            Self::Failed { .. } | Self::Late { .. } | Self::NoLogin { .. } => Class::Cluster,
             Self::Kubectl(error) => error.class(),
             Self::State(error) => error.class(),
             Self::Interrupted => Class::Interrupted,
@@ -73,6 +84,7 @@ impl Problem for OperatedError {
             Self::Missing { .. } => Some("install K8ssandra's operators with their Helm chart (docs/kubernetes.md), or leave --as out: plain pods need no operator".to_owned()),
             Self::Failed { .. } => Some("kubectl describe says more; the operator's log has all".to_owned()),
             Self::Late { .. } => Some("wait longer with --timeout; the operator's log says what it does".to_owned()),
+            Self::NoLogin { .. } => Some("give --user and --password-from".to_owned()),
             Self::Kubectl(error) => error.hint(),
             Self::State(error) => error.hint(),
             Self::Interrupted => None,
@@ -230,6 +242,32 @@ fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, Operat
         name: format!("Medusa ({name})"),
         state,
     })
+}
+
+/// Who logs in as the superuser that the operators have made; nobody where there is no such Secret yet.
+///
+/// # Errors
+/// What kubectl says, or a Secret without a name and a password.
+pub fn superuser_login(
+    kubectl: &Kubectl,
+    state: &KubeState,
+) -> Result<Option<Credentials>, OperatedError> {
+    let Some((namespace, name)) = superuser(kubectl, &resources(kubectl, state)?)? else {
+        return Ok(None);
+    };
+    let secret = kubectl.json(&["get", "secret", &name, "-n", &namespace], "")?;
+    let value = |key: &str| {
+        let text = secret["data"][key].as_str()?;
+        let bytes = BASE64_STANDARD.decode(text).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    match (value("username"), value("password")) {
+        (Some(username), Some(password)) => Ok(Some(Credentials {
+            username,
+            password: Secret::new(password),
+        })),
+        _ => Err(OperatedError::NoLogin { namespace, name }),
+    }
 }
 
 fn superuser(

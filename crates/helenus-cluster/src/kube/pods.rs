@@ -2,10 +2,12 @@
 //! Refuses to call a cluster ready whose nodes do not see each other.
 
 use super::kubectl::{WAIT_EVERY, has_id, items};
+use super::operated::kinds;
 use super::ring::{Ring, RingError, ring};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
+use helenus_model::kube::operated::{CLUSTER, cluster_value};
 use helenus_model::kube::waiting::{Waiting, condition, waiting};
 use helenus_model::kube::{CONTAINER, ID, KubePlan, SET};
 use helenus_model::nearest::nearest;
@@ -66,10 +68,7 @@ impl Pod {
         Self {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
-            set: item["metadata"]["labels"][SET]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            set: set_of(item).unwrap_or_default().to_owned(),
             ip: text("/status/podIP"),
             worker: text("/spec/nodeName"),
             // One that ends still says that it is ready.
@@ -215,7 +214,35 @@ impl Problem for PodsError {
 /// # Errors
 /// What kubectl says.
 pub fn pods(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Pod>, PodsError> {
-    Ok(pods_of(kubectl, state, &state.rendered()?)?)
+    let mut plan = state.rendered()?;
+    // Without our resource, pods of a cluster of that name are somebody else's.
+    if let Some(kind) = kinds(state.options.form) {
+        let own = format!("{ID}={}", state.id());
+        let mut there = Vec::new();
+        for namespace in plan.namespaces {
+            let found = kubectl.json(&["get", kind, "-n", &namespace, "-l", &own], "")?;
+            there.extend((!items(&found).is_empty()).then_some(namespace));
+        }
+        plan.namespaces = there;
+    }
+    Ok(pods_of(kubectl, state, &plan)?)
+}
+
+/// The pods of a cluster's nodes, as kubectl selects them: by our labels, or by cass-operator's.
+pub(super) fn selector(state: &KubeState) -> String {
+    match kinds(state.options.form) {
+        Some(_) => format!("{CLUSTER}={}", cluster_value(state.name())),
+        None => format!("{ID}={},{SET}", state.id()),
+    }
+}
+
+/// The StatefulSet of a pod: as our label has it, or who owns it.
+fn set_of(item: &Value) -> Option<&str> {
+    let owners = item["metadata"]["ownerReferences"].as_array();
+    let mut owners = owners.into_iter().flatten();
+    let owner = owners.find(|one| one["kind"] == "StatefulSet");
+    let ours = item["metadata"]["labels"][SET].as_str();
+    ours.or_else(|| owner.and_then(|one| one["name"].as_str()))
 }
 
 pub(super) fn pods_of(
@@ -223,7 +250,7 @@ pub(super) fn pods_of(
     state: &KubeState,
     plan: &KubePlan,
 ) -> Result<Vec<Pod>, KubectlError> {
-    let label = format!("{ID}={},{SET}", state.id());
+    let label = selector(state);
     let mut all = Vec::new();
     for namespace in &plan.namespaces {
         let found = kubectl.json(&["get", "pods", "-n", namespace, "-l", &label], "")?;
@@ -257,7 +284,7 @@ pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<P
 /// What kubectl says.
 pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>, PodsError> {
     let plan = state.rendered()?;
-    let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state.id());
+    let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state);
     Ok(waiting(&found))
 }
 
@@ -277,10 +304,14 @@ pub fn last_words(kubectl: &Kubectl, state: &KubeState) -> Vec<String> {
 }
 
 /// What there is without the pods of others.
-fn of_cluster(items: Vec<Value>, id: &str) -> Vec<Value> {
+fn of_cluster(items: Vec<Value>, state: &KubeState) -> Vec<Value> {
+    let labels = |item: &Value, key: &str| item["metadata"]["labels"][key].clone();
+    let of_operator = |item: &Value| labels(item, CLUSTER) == cluster_value(state.name());
+    let operated = kinds(state.options.form).is_some();
     let ours = |item: &Value| match item["kind"].as_str() {
-        Some("Pod") => is_node(item, id),
-        Some("StatefulSet") => has_id(item, id),
+        Some("Pod" | "StatefulSet") if operated => of_operator(item),
+        Some("Pod") => is_node(item, state.id()),
+        Some("StatefulSet") => has_id(item, state.id()),
         _ => true,
     };
     items.into_iter().filter(ours).collect()
@@ -332,7 +363,7 @@ pub fn wait(
     let mut asked_ring: Option<Instant> = None;
     let mut last = Progress::default();
     loop {
-        let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state.id());
+        let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state);
         let pods: Vec<Pod> = found
             .iter()
             .filter(|item| item["kind"] == "Pod")
@@ -433,5 +464,7 @@ mod tests {
             ("c/c-0".to_owned(), "c")
         );
         assert!(!pod("2026-01-01T00:00:00Z".into()).ready);
+        let operator = json!({"metadata": {"ownerReferences": [{"kind": "StatefulSet", "name": "demo-dc1-r1-sts"}]}});
+        assert_eq!(Pod::of(&operator).set, "demo-dc1-r1-sts");
     }
 }

@@ -1,4 +1,4 @@
-//! Statements that are run from inside a node's pod, at the node beside: JSON in, JSON out.
+//! Statements that are run from inside a pod, at the node in it or at another one: JSON in, JSON out.
 //! Refuses passwords in arguments and in the environment: they come with the statements.
 
 use super::{LauncherError, READY_WITHIN, own_address, tls};
@@ -6,7 +6,9 @@ use crate::env::Env;
 use crate::ring_view;
 use crate::shell::{SCHEMA_WITHIN, changes_schema};
 use fs_err as fs;
-use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials, Secret};
+use helenus_cql::client::{
+    Client, ClientError, ConnectOptions, Credentials, Identity, Secret, Tls, TlsError,
+};
 use helenus_cql::codec::Consistency;
 use helenus_cql::rows::{Rows, plain};
 use helenus_model::format::{Format, FormatError};
@@ -47,6 +49,42 @@ pub struct PodCql {
     /// Whether the answer has the cluster as the node sees it.
     #[serde(default)]
     pub view: bool,
+    /// Another node than the one in this pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherNode>,
+}
+
+/// A node in another pod.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct OtherNode {
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// What it takes to speak TLS with it; none where it speaks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<OtherTls>,
+}
+
+/// How to speak TLS with a node in another pod, as PEM.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct OtherTls {
+    /// The authority.
+    pub ca: String,
+    /// The name for which its certificate is.
+    pub name: String,
+    /// Certificate and key of the client, where it wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<(String, String)>,
+}
+
+impl OtherTls {
+    fn tls(&self) -> Result<Tls, TlsError> {
+        let client = self.client.as_ref();
+        let identity = client.map(|(certificate, key)| Identity {
+            certificate: certificate.as_bytes(),
+            key: key.as_bytes(),
+        });
+        Tls::named(self.ca.as_bytes(), &self.name, identity)
+    }
 }
 
 impl fmt::Debug for PodCql {
@@ -68,6 +106,7 @@ impl PodCql {
             password: None,
             may_exist: false,
             view: false,
+            other: None,
         }
     }
 
@@ -139,6 +178,9 @@ pub enum PodCqlError {
     /// Files.
     #[error("the pod's files cannot be read")]
     Io(#[from] io::Error),
+    /// Certificates.
+    #[error("the certificates cannot be used")]
+    Tls(#[from] TlsError),
     /// The node does not answer, or nobody is let in.
     #[error(transparent)]
     Connect(ClientError),
@@ -167,16 +209,21 @@ pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
     input.read_to_string(&mut text)?;
     let asked: PodCql = serde_json::from_str(&text)?;
     asked.format.check("pod-cql", POD_CQL_VERSION)?;
-    let yaml = fs::read_to_string(Path::new(CONF_FOLDER).join(YAML_KEY))?;
-    let port = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
-    let address = SocketAddr::new(own_address(env)?, port);
+    let (address, tls) = match &asked.other {
+        Some(node) => (node.address, node.tls.as_ref().map(OtherTls::tls)),
+        None => {
+            let yaml = fs::read_to_string(Path::new(CONF_FOLDER).join(YAML_KEY))?;
+            let port = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
+            (SocketAddr::new(own_address(env)?, port), tls()?.map(Ok))
+        }
+    };
     let credentials = asked.user.as_ref().map(|user| Credentials {
         username: user.clone(),
         password: Secret::new(asked.password.clone().unwrap_or_default()),
     });
     let options = ConnectOptions {
         timeout: READY_WITHIN,
-        tls: tls()?,
+        tls: tls.transpose()?,
         credentials,
         ..ConnectOptions::default()
     };
@@ -224,28 +271,62 @@ fn answer(rows: &Rows) -> Answer {
 fn agree(client: &mut Client) -> Result<(), PodCqlError> {
     let begin = Instant::now();
     loop {
-        let mut versions = BTreeSet::new();
-        for table in ["local", "peers"] {
-            let query = format!("SELECT schema_version FROM system.{table}");
-            let rows = client
-                .query(&query, Consistency::One)
-                .map_err(PodCqlError::Connect)?;
-            versions.extend((0..rows.len()).filter_map(|row| rows.text(row, "schema_version")));
-        }
-        if versions.len() <= 1 {
+        let mut told = |table: &str| {
+            let query = format!("SELECT host_id, schema_version FROM system.{table}");
+            let rows = client.query(&query, Consistency::One);
+            let rows = rows.map_err(PodCqlError::Connect)?;
+            let value = |row, column: &str| rows.value(row, column).map(plain);
+            let all =
+                (0..rows.len()).map(|row| (value(row, "host_id"), value(row, "schema_version")));
+            Ok::<Vec<Told>, PodCqlError>(all.collect())
+        };
+        let versions = versions(&told("local")?, &told("peers")?);
+        if versions <= 1 {
             return Ok(());
         }
         if begin.elapsed() > SCHEMA_WITHIN {
-            let versions = versions.len();
             return Err(PodCqlError::Apart { versions });
         }
         std::thread::sleep(AGREE_EVERY);
     }
 }
 
+/// A node's id and the version of its schema, as a row has them.
+type Told = (Option<String>, Option<String>);
+
+/// How many versions of the schema there are. Where all pods changed their addresses at once, Cassandra keeps the old rows
+/// of its peers beside the new ones: a node is of the first one's version if one of its rows is.
+fn versions(local: &[Told], peers: &[Told]) -> usize {
+    let own = local.first().cloned().unwrap_or_default();
+    let agrees = |id: &Option<String>| {
+        *id == own.0
+            || peers
+                .iter()
+                .any(|(other, version)| other == id && *version == own.1)
+    };
+    let others = peers
+        .iter()
+        .filter(|(id, version)| version.is_some() && !agrees(id));
+    let all: BTreeSet<_> = others.map(|(_, version)| version).chain([&own.1]).collect();
+    all.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_addresses_that_are_gone_are_no_other_versions() {
+        let told = |id: &str, version: &str| (Some(id.to_owned()), Some(version.to_owned()));
+        let own = [told("a", "new")];
+        // The old rows of another node and of this one.
+        let peers = [told("b", "old"), told("b", "new"), told("a", "old")];
+        assert_eq!(versions(&own, &peers), 1);
+        assert_eq!(versions(&own, &[told("b", "old"), told("c", "older")]), 3);
+        assert_eq!(versions(&own, &[]), 1);
+        // Of one that has just joined nothing is known yet.
+        assert_eq!(versions(&own, &[(Some("d".to_owned()), None)]), 1);
+    }
 
     #[test]
     fn what_is_asked_shows_no_password_but_to_the_pod() {

@@ -81,6 +81,43 @@ impl Certificates {
     }
 }
 
+/// Keystore and truststore of certificates that somebody else made, all PEM: the nodes' chain, its key, and whom they trust.
+pub(super) fn stores(
+    (chain, key, ca): (&str, &str, &str),
+    password: &str,
+) -> Result<(Vec<u8>, Vec<u8>), SecureError> {
+    const OF: &str = "the nodes";
+    let key = of_pem(key, "PRIVATE KEY").into_iter().next();
+    let key = PrivateKey::from_der(&key.unwrap_or_default()).map_err(no_store(OF))?;
+    let all = |text: &str| {
+        let ders = of_pem(text, "CERTIFICATE").into_iter();
+        ders.map(|der| stored(&der, OF))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let mut own = KeyStore::new();
+    let chain = PrivateKeyChain::new(OF.as_bytes().to_vec(), key, all(chain)?);
+    own.add_entry(OF, KeyStoreEntry::PrivateKeyChain(chain));
+    let mut trusted = KeyStore::new();
+    for (place, one) in all(ca)?.into_iter().enumerate() {
+        trusted.add_entry(&format!("ca{place}"), KeyStoreEntry::Certificate(one));
+    }
+    Ok((write(&own, password, OF)?, write(&trusted, password, OF)?))
+}
+
+/// What PEM has of this kind, as DER.
+fn of_pem(text: &str, what: &str) -> Vec<Vec<u8>> {
+    let (begin, end) = (
+        format!("-----BEGIN {what}-----"),
+        format!("-----END {what}-----"),
+    );
+    let parts = text.split(&begin).skip(1);
+    let body = parts.filter_map(|part| part.split(&end).next());
+    let lines = body.map(|body| body.split_whitespace().collect::<String>());
+    lines
+        .filter_map(|text| BASE64_STANDARD.decode(text).ok())
+        .collect()
+}
+
 /// The authority's certificate.
 pub(super) const CA: &str = "ca.pem";
 

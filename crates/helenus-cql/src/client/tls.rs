@@ -130,6 +130,30 @@ impl Tls {
         Self::proved(CLIENT, None, identity)
     }
 
+    /// Whether this chain of certificates (PEM) proves to a client that trusts `ca` that a server is `name`, now.
+    ///
+    /// # Errors
+    /// It does not, and why.
+    pub fn prove(ca: &[u8], chain: &[u8], name: &str) -> Result<(), TlsError> {
+        let failed = |source| TlsError::Unusable {
+            what: SERVER,
+            source,
+        };
+        let other = |error: String| failed(rustls::Error::General(error));
+        let (provider, roots) = (Arc::new(default_provider()), Arc::new(roots(ca)?));
+        let authority = WebPkiServerVerifier::builder_with_provider(roots, provider)
+            .build()
+            .map_err(|error| other(error.to_string()))?;
+        let name = ServerName::try_from(name).map_err(|error| other(error.to_string()))?;
+        match &certificates(chain, SERVER)?[..] {
+            [] => Err(TlsError::Empty),
+            [own, between @ ..] => authority
+                .verify_server_cert(own, between, &name, &[], UnixTime::now())
+                .map(drop)
+                .map_err(failed),
+        }
+    }
+
     fn proved(
         what: &'static str,
         wanted: Option<(Arc<WebPkiServerVerifier>, ServerName<'static>)>,
@@ -218,6 +242,9 @@ impl Tls {
 
 /// What a client shows.
 const CLIENT: &str = "client's certificate or key";
+
+/// What a server shows.
+const SERVER: &str = "server's certificate";
 
 /// Whom it trusts.
 const AUTHORITY: &str = "authority's certificate";

@@ -2,7 +2,8 @@
 //! Refuses the plan itself: it comes over the standard input of a program in each pod.
 
 use super::names::{LABEL_MAX, SET_NAME_MAX, label};
-use super::options::Options;
+use super::operated::{CLUSTER, cluster_value};
+use super::options::{Form, Options};
 use super::plain::{ID, INSTANCE, resource};
 use super::pod::{LAUNCHER, USER_ID};
 use super::stateful::quantity;
@@ -55,6 +56,14 @@ impl LoadJob {
     /// Its manifest.
     pub fn manifest(&self, cluster: &str, options: &Options) -> String {
         let instance = label(&[cluster], LABEL_MAX);
+        let nodes = match options.form {
+            Form::K8ssandra | Form::CassOperator => {
+                Mapping::new().set(CLUSTER, cluster_value(cluster))
+            }
+            Form::Plain | Form::Kustomize | Form::HelmValues => Mapping::new()
+                .set("app.kubernetes.io/name", "cassandra")
+                .set(INSTANCE, instance.as_str()),
+        };
         // No label by which Cassandra's pods are chosen: they must not keep generators off, nor serve through them.
         let labels = Mapping::new()
             .set("app.kubernetes.io/name", LOAD)
@@ -68,7 +77,7 @@ impl LoadJob {
             .set("labels", labels.clone());
         let template = Mapping::new()
             .set("metadata", Mapping::new().set("labels", labels))
-            .set("spec", self.pod(&instance, options));
+            .set("spec", self.pod(nodes, options));
         let spec = Mapping::new()
             .why("a pod a generator", "completionMode", "Indexed")
             .set("completions", self.pods)
@@ -89,7 +98,8 @@ impl LoadJob {
             .render()
     }
 
-    fn pod(&self, instance: &str, options: &Options) -> Mapping {
+    /// `nodes` are the labels of Cassandra's pods.
+    fn pod(&self, nodes: Mapping, options: &Options) -> Mapping {
         let away = |weight: u32, labels: Mapping| {
             let term = Mapping::new()
                 .set("labelSelector", Mapping::new().set("matchLabels", labels))
@@ -98,9 +108,6 @@ impl LoadJob {
                 .set("weight", weight)
                 .set("podAffinityTerm", term)
         };
-        let nodes = Mapping::new()
-            .set("app.kubernetes.io/name", "cassandra")
-            .set(INSTANCE, instance);
         let others = Mapping::new().set(RUN, self.name.as_str());
         let anti = Mapping::new().why(
             "away from Cassandra and from each other, where there are workers enough",
@@ -169,7 +176,6 @@ fn container(options: &Options) -> Mapping {
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Form;
     use super::*;
 
     #[test]
@@ -178,6 +184,12 @@ mod tests {
         options.id = Some("x1y2z3".to_owned());
         let job = LoadJob::new("My_Demo", "my-demo", "k7q2", 3);
         insta::assert_snapshot!("load_job", job.manifest("My_Demo", &options));
+        options.form = Form::CassOperator;
+        let beside = job.manifest("My_Demo", &options);
+        assert!(
+            beside.contains("cassandra.datastax.com/cluster: My_Demo"),
+            "{beside}"
+        );
         let long = LoadJob::new(&"x".repeat(60), "n", "k7q2", 1);
         assert!(long.name.len() <= SET_NAME_MAX, "{}", long.name);
     }

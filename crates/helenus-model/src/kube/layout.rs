@@ -4,7 +4,9 @@
 
 use super::names::{LABEL_MAX, SET_NAME_MAX, label, twice};
 use super::options::{KubeError, Options};
-use super::pod::{DATA_FOLDER, KEYSTORE, POD_IP_MARK, SEEDS_MARK, TLS_FOLDER, TRUSTSTORE};
+use super::pod::{
+    DATA_FOLDER, KEYSTORE, POD_IP_MARK, SEEDS_MARK, STORES_FOLDER, TLS_FOLDER, TRUSTSTORE,
+};
 use crate::memory::MemoryPlan;
 use crate::plan::{ClusterPlan, NodePlan, own_keys};
 use crate::preset::{Heap, PresetName};
@@ -137,9 +139,13 @@ impl Layout {
             }
         };
         let centers: Vec<Center> = names.iter().map(center).collect();
+        let stores = match options.tls_secret {
+            None => TLS_FOLDER,
+            Some(_) => STORES_FOLDER,
+        };
         let mut sets: Vec<Set> = Vec::new();
         for node in &plan.nodes {
-            let own = set_of(plan, node, &names);
+            let own = set_of(plan, node, (&names, stores));
             match sets.iter_mut().find(|set| alike(set, &own)) {
                 Some(set) => set.tokens.push(node.tokens.clone()),
                 None => sets.push(own),
@@ -206,7 +212,7 @@ impl Layout {
 }
 
 /// The set of a node alone.
-fn set_of(plan: &ClusterPlan, node: &NodePlan, names: &[&str]) -> Set {
+fn set_of(plan: &ClusterPlan, node: &NodePlan, (names, stores): (&[&str], &str)) -> Set {
     let center = names.iter().position(|name| *name == node.data_center);
     let mut words = vec![plan.name.as_str(), &node.data_center, &node.rack];
     if node.coordinator {
@@ -223,7 +229,7 @@ fn set_of(plan: &ClusterPlan, node: &NodePlan, names: &[&str]) -> Set {
         rack: node.rack.clone(),
         coordinator: node.coordinator,
         tokens: vec![node.tokens.clone()],
-        yaml: pod_yaml(plan, node),
+        yaml: pod_yaml(plan, node, stores),
         jvm: pod_jvm(node),
         environment: node.environment.clone(),
         timer_slack_us: node.timer_slack_us,
@@ -257,8 +263,9 @@ fn number_twins(sets: &mut [Set]) {
     }
 }
 
-/// A node's cassandra.yaml with marks where the pod's own address and the seeds go, and the folders of the image.
-fn pod_yaml(plan: &ClusterPlan, node: &NodePlan) -> String {
+/// A node's cassandra.yaml with marks where the pod's own address and the seeds go, and the folders of the image; keystores
+/// are in `stores`.
+fn pod_yaml(plan: &ClusterPlan, node: &NodePlan, stores: &str) -> String {
     let Ok(Value::Object(mut map)) = yaml::parse(&node.yaml) else {
         return node.yaml.clone();
     };
@@ -276,7 +283,7 @@ fn pod_yaml(plan: &ClusterPlan, node: &NodePlan) -> String {
         if let Some(Value::Object(options)) = map.get_mut(key) {
             for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
                 if options.contains_key(store) {
-                    options.insert(store.to_owned(), format!("{TLS_FOLDER}/{file}").into());
+                    options.insert(store.to_owned(), format!("{stores}/{file}").into());
                 }
             }
         }

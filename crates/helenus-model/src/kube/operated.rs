@@ -1,8 +1,44 @@
-//! How far K8ssandra's operators are with a cluster, by the status conditions of its resources.
-//! Refuses to guess: what no operator has written yet is waited for.
+//! How far K8ssandra's operators are with a cluster, by the status conditions of its resources, and what cass-operator
+//! calls what it makes. Refuses to guess: what no operator has written yet is waited for.
 
 use super::waiting::condition;
 use serde_json::Value;
+
+/// Label of cass-operator with a cluster's name, on all that it makes.
+pub const CLUSTER: &str = "cassandra.datastax.com/cluster";
+
+/// Label of cass-operator with a data centre's name.
+pub const DATA_CENTER: &str = "cassandra.datastax.com/datacenter";
+
+/// Label of cass-operator with a rack's name.
+pub const RACK: &str = "cassandra.datastax.com/rack";
+
+/// The value of [`CLUSTER`]: a cluster's name, without what a label may not end in.
+pub fn cluster_value(cluster: &str) -> &str {
+    cluster.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())
+}
+
+/// The name that cass-operator makes of one: lower case, dashes for underscores, a letter first.
+pub fn operator_name(name: &str) -> String {
+    let lower = name.to_ascii_lowercase().replace('_', "-");
+    let runs = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    runs.map(|run| {
+        run.trim_start_matches(|c: char| !c.is_ascii_lowercase())
+            .trim_end_matches('-')
+    })
+    .collect()
+}
+
+/// The StatefulSet that cass-operator makes of a rack.
+pub fn operator_set(cluster: &str, center: &str, rack: &str) -> String {
+    let rack = rack.to_ascii_lowercase().replace('_', "-");
+    format!("{}-{center}-{rack}-sts", operator_name(cluster))
+}
+
+/// The service that cass-operator makes for the clients of a data centre.
+pub fn operator_service(cluster: &str, center: &str) -> String {
+    format!("{}-{center}-service", operator_name(cluster))
+}
 
 /// A part of a cluster that an operator brings up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +109,7 @@ pub fn superuser_secret(resource: &Value) -> String {
             let named = text(&resource["spec"]["superuserSecretName"]);
             let cluster = text(&resource["spec"]["clusterName"]);
             match named.is_empty() {
-                true => format!("{}-superuser", cluster.to_lowercase()),
+                true => format!("{}-superuser", operator_name(&cluster)),
                 false => named,
             }
         }
@@ -204,7 +240,20 @@ mod tests {
         assert_eq!(superuser_secret(&cluster), "demo-superuser");
         let medusa = ("k8".to_owned(), "demo-dc1-medusa-standalone".to_owned());
         assert_eq!(medusa_deployments(&cluster), [medusa]);
-        let center = json!({"kind": "CassandraDatacenter", "spec": {"clusterName": "Demo"}});
-        assert_eq!(superuser_secret(&center), "demo-superuser");
+        let center = json!({"kind": "CassandraDatacenter", "spec": {"clusterName": "My_Demo"}});
+        assert_eq!(superuser_secret(&center), "my-demo-superuser");
+    }
+
+    #[test]
+    fn what_cass_operator_makes_has_its_names() {
+        assert_eq!(cluster_value("My_Demo-_"), "My_Demo");
+        for (name, wanted) in [("demo", "demo"), ("a__B-", "a--b"), ("9 lives", "lives")] {
+            assert_eq!(operator_name(name), wanted);
+        }
+        assert_eq!(
+            operator_set("My_Demo", "dc1", "Rack_1"),
+            "my-demo-dc1-rack-1-sts"
+        );
+        assert_eq!(operator_service("My_Demo", "dc1"), "my-demo-dc1-service");
     }
 }

@@ -2,8 +2,10 @@
 //! Refuses what the operators decide by themselves: addresses, folders, tokens, seeds, passwords.
 
 use super::layout::{Center, Set};
+use super::operated::{operator_service, operator_set};
 use super::options::{KubeError, Options, Spread};
 use super::plain::{Cluster, resource};
+use super::render::PodSet;
 use super::stateful::{quantity, resources, tls_secret};
 use crate::plan::{COLLECTORS, RESERVED, TOP_KEYS};
 use crate::units::Bytes;
@@ -62,13 +64,17 @@ impl Nodes<'_> {
         self.data.iter().map(|set| set.replicas()).sum()
     }
 
-    fn racks(&self, options: &Options) -> Vec<Mapping> {
+    fn rack_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for set in &self.data {
             if !names.contains(&set.rack.as_str()) {
                 names.push(&set.rack);
             }
         }
+        names
+    }
+
+    fn racks(&self, options: &Options) -> Vec<Mapping> {
         let rack = |name: &&str| {
             let rack = Mapping::new().set("name", *name);
             match &options.worker_label {
@@ -83,11 +89,37 @@ impl Nodes<'_> {
                 ),
             }
         };
-        names.iter().map(rack).collect()
+        self.rack_names().iter().map(rack).collect()
     }
 }
 
 impl Cluster<'_> {
+    /// The StatefulSets that cass-operator makes of the cluster: one per rack, the nodes of a data centre spread evenly.
+    ///
+    /// # Errors
+    /// Nodes that differ within a data centre.
+    pub(super) fn operated_sets(&self, form: &'static str) -> Result<Vec<PodSet>, KubeError> {
+        let centers = self.centers(form)?;
+        let cluster = &self.plan.name;
+        let all = centers.iter().flat_map(|nodes| {
+            let (center, racks) = (nodes.center, nodes.rack_names());
+            let memory_limit = with_management(nodes.first).memory_limit(self.options.page_cache);
+            let of = racks.len().max(1) as u32;
+            let set = |(place, rack): (usize, &&str)| PodSet {
+                name: operator_set(cluster, &center.label, rack),
+                namespace: center.namespace.clone(),
+                data_center: center.name.clone(),
+                rack: (*rack).to_owned(),
+                coordinator: false,
+                replicas: nodes.size() / of + u32::from((place as u32) < nodes.size() % of),
+                clients: operator_service(cluster, &center.label),
+                memory_limit,
+            };
+            racks.iter().enumerate().map(set).collect::<Vec<_>>()
+        });
+        Ok(all.collect())
+    }
+
     fn centers(&self, form: &'static str) -> Result<Vec<Nodes<'_>>, KubeError> {
         let mut all = Vec::new();
         for (index, center) in self.layout.centers.iter().enumerate() {
@@ -376,10 +408,8 @@ impl Cluster<'_> {
 
     /// Those of a plain pod, and the management API's.
     fn resources(&self, set: &Set) -> Mapping {
-        let mut set = set.clone();
-        set.memory.jvm = set.memory.jvm + MANAGEMENT_HEAP + MANAGEMENT_BESIDE;
-        set.memory.bound = set.memory.bound + MANAGEMENT_HEAP + MANAGEMENT_BESIDE;
-        resources(self.options, &set, self.plan.limits.and_then(|l| l.cpus))
+        let cpus = self.plan.limits.and_then(|l| l.cpus);
+        resources(self.options, &with_management(set), cpus)
     }
 
     fn stores(&self) -> Mapping {
@@ -482,6 +512,14 @@ impl Cluster<'_> {
             flags,
         }
     }
+}
+
+/// Pods of a set with the management API in them.
+fn with_management(set: &Set) -> Set {
+    let mut set = set.clone();
+    set.memory.jvm = set.memory.jvm + MANAGEMENT_HEAP + MANAGEMENT_BESIDE;
+    set.memory.bound = set.memory.bound + MANAGEMENT_HEAP + MANAGEMENT_BESIDE;
+    set
 }
 
 /// What an operator is to configure: keys of cassandra.yaml, and the JVM's.

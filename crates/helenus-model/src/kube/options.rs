@@ -123,6 +123,9 @@ pub struct Options {
     pub telemetry: bool,
     /// Secret with the superuser's name and password.
     pub superuser_secret: Option<String>,
+    /// Secret of the person's own with the nodes' certificates as PEM; without it they are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_secret: Option<String>,
     /// The id by which Helenus knows what it applied.
     pub id: Option<String>,
     /// Pods of a StatefulSet by its name, where they are not as many as its nodes in the plan: it was scaled.
@@ -152,6 +155,7 @@ impl Options {
             medusa: None,
             telemetry: false,
             superuser_secret: None,
+            tls_secret: None,
             id: None,
             replicas: BTreeMap::new(),
         }
@@ -176,7 +180,7 @@ impl Options {
         if let Some(namespace) = &self.namespace {
             dns("a namespace", namespace)?;
         }
-        if let Some(secret) = &self.superuser_secret {
+        for secret in self.superuser_secret.iter().chain(&self.tls_secret) {
             dns("a secret", secret)?;
         }
         if self.image.ends_with(":latest") || !self.image.contains([':', '@']) {

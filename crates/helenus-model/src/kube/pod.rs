@@ -33,6 +33,18 @@ pub const TRUSTSTORE: &str = "truststore.p12";
 /// The keystores' password in the folder for TLS.
 pub const KEYSTORE_PASSWORD: &str = "keystore.password";
 
+/// Where the launcher makes keystores of a Secret that has certificates as PEM.
+pub const STORES_FOLDER: &str = "/run/cassandra/conf";
+
+/// The nodes' certificate in such a Secret, and those between it and the authority: the keys are those of cert-manager.
+pub const CERTIFICATE: &str = "tls.crt";
+
+/// Its private key, as PKCS #8.
+pub const CERTIFICATE_KEY: &str = "tls.key";
+
+/// The authorities that the nodes trust, and by which clients know them.
+pub const AUTHORITY: &str = "ca.crt";
+
 /// The program that starts a node and answers its probes.
 pub const LAUNCHER: &str = "/usr/local/bin/helenus";
 

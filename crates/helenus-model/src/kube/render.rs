@@ -4,6 +4,7 @@
 use super::layout::Layout;
 use super::options::{Form, KubeError, Options};
 use super::plain::{Cluster, NAMESPACES};
+use super::pod::{AUTHORITY, CERTIFICATE, CERTIFICATE_KEY};
 use super::secret::TlsSecret;
 use super::stateful::tls_secret;
 use crate::format::Format;
@@ -30,7 +31,7 @@ pub struct KubePlan {
     pub pods: u32,
     /// Namespaces that are used, in order.
     pub namespaces: Vec<String>,
-    /// StatefulSets of the plain form, in order; none where an operator makes them.
+    /// StatefulSets, in order: ours, or those that cass-operator makes; none of the chart's.
     pub sets: Vec<PodSet>,
     /// The files, in the order in which they are applied.
     pub files: Vec<ManifestFile>,
@@ -125,6 +126,7 @@ impl KubePlan {
 /// Names that Kubernetes cannot have, or what the form has no words for.
 pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeError> {
     options.check()?;
+    speaks_tls(plan, options)?;
     let layout = Layout::of(plan, options)?;
     let cluster = Cluster {
         plan,
@@ -174,7 +176,9 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeErr
         },
         sets: match options.form {
             Form::Plain | Form::Kustomize => sets(&cluster),
-            Form::K8ssandra | Form::CassOperator | Form::HelmValues => Vec::new(),
+            Form::K8ssandra => in_one(cluster.operated_sets("a K8ssandraCluster")?, &namespaces),
+            Form::CassOperator => cluster.operated_sets("a CassandraDatacenter")?,
+            Form::HelmValues => Vec::new(),
         },
         secrets: secrets(&cluster, &namespaces),
         steps: steps(&cluster, &namespaces),
@@ -182,6 +186,35 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeErr
         namespaces,
         files,
     })
+}
+
+/// Refuses TLS that the form, or a Secret of one's own, has no words for.
+fn speaks_tls(plan: &ClusterPlan, options: &Options) -> Result<(), KubeError> {
+    let security = plan.security;
+    let cannot = |form: &'static str, what: &str, hint: &'static str| {
+        let what = what.to_owned();
+        Err(KubeError::Cannot { form, what, hint })
+    };
+    let operated = matches!(options.form, Form::K8ssandra | Form::CassOperator);
+    match &options.tls_secret {
+        Some(_) if !security.tls => cannot("a cluster in the clear", "--tls-secret", "add --tls"),
+        Some(_) if security.client_auth => cannot(
+            "--tls-secret",
+            "client certificates",
+            "leave --client-auth out; or leave --tls-secret out: helenus makes certificates of both",
+        ),
+        Some(_) if operated => cannot(
+            "the operators",
+            "certificates as PEM",
+            "leave --tls-secret out: helenus makes the keystores that they want; or use --as plain",
+        ),
+        None if security.tls && options.form == Form::CassOperator => cannot(
+            "a CassandraDatacenter",
+            "keystores",
+            "use --as k8ssandra, or --as plain",
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn sets(cluster: &Cluster<'_>) -> Vec<PodSet> {
@@ -202,13 +235,23 @@ fn sets(cluster: &Cluster<'_>) -> Vec<PodSet> {
     .collect()
 }
 
+/// The sets of a `K8ssandraCluster`, whose data centres are all where it is.
+fn in_one(sets: Vec<PodSet>, namespaces: &[String]) -> Vec<PodSet> {
+    let own = |set: PodSet| PodSet {
+        namespace: namespaces.first().cloned().unwrap_or_default(),
+        ..set
+    };
+    sets.into_iter().map(own).collect()
+}
+
 /// The Secrets with keystores that the pods of these namespaces mount.
 fn secrets(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<TlsSecret> {
     let stores = match cluster.options.form {
         Form::Plain | Form::Kustomize | Form::K8ssandra => cluster.plan.security.tls,
         Form::CassOperator | Form::HelmValues => false,
     };
-    let own = namespaces.iter().filter(|_| stores);
+    let made = stores && cluster.options.tls_secret.is_none();
+    let own = namespaces.iter().filter(|_| made);
     own.map(|namespace| TlsSecret {
         name: tls_secret(&cluster.layout.label),
         namespace: namespace.clone(),
@@ -298,8 +341,12 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
         }
     }
     // Pods wait for it; its namespace must be there.
-    let tls = plan.security.tls.then(|| {
-        "helenus kube secret tls …the same flags… -o tls.yaml && kubectl apply --server-side -f tls.yaml".to_owned()
+    let tls = plan.security.tls.then(|| match &options.tls_secret {
+        None => "helenus kube secret tls …the same flags… -o tls.yaml && kubectl apply --server-side -f tls.yaml".to_owned(),
+        Some(secret) => format!(
+            "a Secret {secret} in each namespace, with {CERTIFICATE}, {CERTIFICATE_KEY} (PKCS #8) and {AUTHORITY}, for the name {}",
+            cluster.layout.label
+        ),
     });
     if !made_by_us {
         steps.extend(tls.clone());

@@ -130,11 +130,13 @@ fn pod(cluster: &Cluster<'_>, set: &Set, center: &Center) -> Mapping {
         volumes.push(empty("data"));
     }
     if cluster.plan.security.tls {
+        let made = || tls_secret(&cluster.layout.label);
+        let secret = options.tls_secret.clone().unwrap_or_else(made);
         volumes.push(
             Mapping::new().set("name", "tls").set(
                 "secret",
                 Mapping::new()
-                    .set("secretName", tls_secret(&cluster.layout.label))
+                    .set("secretName", secret)
                     .set("defaultMode", 0o440_u32),
             ),
         );

@@ -93,6 +93,9 @@ pub(crate) struct KubePlace {
     /// Label of workers whose value is the data centre's name, such as dc
     #[arg(long, value_name = "LABEL")]
     pub(crate) worker_label: Option<String>,
+    /// With --tls: a Secret of yours with tls.crt, tls.key and ca.crt, such as cert-manager makes [default: they are made]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tls_secret: Option<String>,
 }
 
 /// What comes with the cluster.

@@ -5,14 +5,12 @@ use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::KubeClusters;
-use helenus_cluster::observe;
-use helenus_cql::ConnectOptions;
+use helenus_cluster::{observe, reach};
+use helenus_cql::{ConnectOptions, Credentials, Secret};
 use helenus_lab::bench::Where;
 use helenus_lab::target::Given;
-use helenus_model::access::{Access, CredentialsReference, SecretReference};
-use std::io::Write as _;
+use helenus_model::access::{Access, CredentialsReference};
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::os::fd::AsRawFd as _;
 
 /// Where a line runs, and what must live as long as it does.
 pub(crate) struct Place {
@@ -100,9 +98,9 @@ pub(crate) fn hosts(
         }
     };
     let options = ConnectOptions {
-        credentials: login.map(|login| helenus_cql::Credentials {
+        credentials: login.map(|login| Credentials {
             username: login.user,
-            password: helenus_cql::Secret::new(login.password),
+            password: Secret::new(login.password),
         }),
         ..ConnectOptions::default()
     };
@@ -186,17 +184,9 @@ fn addresses(
 
 /// The password in memory that only this user can read, and how the generator finds it.
 fn kept(login: &Login) -> Result<(CredentialsReference, std::fs::File), CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    let fd = rustix::fs::memfd_create("helenus-password", flags).map_err(|e| failed(e.into()))?;
-    rustix::fs::fchmod(&fd, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
-        .map_err(|e| failed(e.into()))?;
-    let mut file = std::fs::File::from(fd);
-    writeln!(file, "{}", login.password).map_err(failed)?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    let reference = CredentialsReference {
+    let credentials = Credentials {
         username: login.user.clone(),
-        password: SecretReference::File(path),
+        password: Secret::new(login.password.clone()),
     };
-    Ok((reference, file))
+    reach::held(&credentials).map_err(|error| CommandError::of(code::ENVIRONMENT, &error))
 }

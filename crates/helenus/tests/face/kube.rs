@@ -151,8 +151,8 @@ fn keystores_of_a_cluster_are_written_for_their_owner_and_shown_to_nobody() {
     shot!(lab.run(&["kube", "secret", "tls", "-n3", "--as", "cass-operator", "-o", &to]), @"
     exit code: 2
     --- standard error
-    error: cass-operator mounts no keystores from a Secret
-    hint: use --as plain or --as k8ssandra
+    error: a CassandraDatacenter cannot have keystores
+    hint: use --as k8ssandra, or --as plain
     ");
 }
 

@@ -28,6 +28,10 @@ case "$*" in
   *"exec "*"__pod facts"*) exec "$HELENUS_OF_PODS" __pod facts 0 ;;
   *"get pods,events"*) run=$(sed -n 's/.*helenus\.io\/run: *"\{0,1\}\([a-z0-9-]*\).*/\1/p' applied | tail -1); say generators | sed "s/@RUN@/$run/g" ;;
   *"get crd "*) say crd ;;
+  *"get deployments "*) say deployments ;;
+  *"get cassandradatacenters"*) say centers ;;
+  *"get secret "*"-o name") [ ! -f secret ] || echo secret/found ;;
+  *"get secret "*) say secret ;;
   *) : ;;
 esac
 "#;

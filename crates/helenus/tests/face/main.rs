@@ -25,6 +25,7 @@ mod kube;
 mod kube_acts;
 mod kube_experiment;
 mod kube_load;
+mod kube_operated;
 mod ledger;
 mod levels;
 mod like;

@@ -110,7 +110,7 @@ fn on_two(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
 }
 
 /// Runs an experiment to its end; without enough blocks, or with a tie, it has an exit code of its own.
-fn experiment(lab: &Lab, words: &[&str]) -> Result<Ran, Box<dyn Error>> {
+pub(super) fn experiment(lab: &Lab, words: &[&str]) -> Result<Ran, Box<dyn Error>> {
     let all = [&["experiment"], words, &["--format", "json"]].concat();
     let ran = lab.start(&all)?.end(2 * WITHIN)?;
     match ran.code {
@@ -121,7 +121,7 @@ fn experiment(lab: &Lab, words: &[&str]) -> Result<Ran, Box<dyn Error>> {
 
 /// The shipped experiment, about this cluster and under another name; short, and without a winner that is measured again:
 /// it is not what the nodes reach that is to be shown.
-fn file(lab: &Lab, cluster: &str, name: &str) -> Result<String, Box<dyn Error>> {
+pub(super) fn file(lab: &Lab, cluster: &str, name: &str) -> Result<String, Box<dyn Error>> {
     let text = fs_err::read_to_string(lab.root.join("experiments/pods.toml"))?;
     let text = text
         .replace("kube:demo", &format!("kube:{cluster}"))
@@ -159,7 +159,7 @@ fn under_load(name: &str) -> Tried {
 }
 
 /// What the API server has of the nodes' settings: data of ConfigMaps, and StatefulSets as they are asked for.
-fn settings(name: &str) -> Result<Value, Box<dyn Error>> {
+pub(super) fn settings(name: &str) -> Result<Value, Box<dyn Error>> {
     let label = "app.kubernetes.io/managed-by=helenus";
     let found = kubectl_json(&["get", "configmap,statefulset", "-n", name, "-l", label])?;
     let found = found["items"].as_array().into_iter().flatten();
@@ -176,7 +176,7 @@ fn settings(name: &str) -> Result<Value, Box<dyn Error>> {
 }
 
 /// Whether the settings are what they were, and all pods serve.
-fn same(sheet: &mut Sheet, when: &str, name: &str, before: &Value) -> Tried {
+pub(super) fn same(sheet: &mut Sheet, when: &str, name: &str, before: &Value) -> Tried {
     let after = settings(name)?;
     let pods = kubectl_json(&["get", "pods", "-n", name, "-l", "helenus.io/set"])?;
     let ready = |pod: &Value| {

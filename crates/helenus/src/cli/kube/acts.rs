@@ -16,7 +16,10 @@ use std::time::Duration;
   helenus kube up -n 5:5:5 --name wan    three namespaces: wan-dc1, wan-dc2, wan-dc3
   helenus kube up -n 3 --namespace lab   into a namespace of yours
   helenus kube up demo --dry-run         what would be applied, and where
+  helenus kube up -n 3 --name demo --namespace lab --tls --tls-secret demo-tls
   helenus kube up -n 3 --as k8ssandra --namespace k8ssandra-operator
+  helenus kube up -n 3 --as k8ssandra --namespace k8ssandra-operator --auth -- run iot --rate 100
+                                         and then this load from inside, as its superuser
 
 kubectl applies it, server-side, as field manager helenus. Everything carries an id that only this
 cluster has; what exists without it is never touched.")]
@@ -42,6 +45,9 @@ pub(crate) struct Up {
     pub(crate) place: KubePlace,
     #[command(flatten)]
     pub(crate) stack: KubeStack,
+    /// What to run there once all nodes serve: run, bench or stress, with its words
+    #[arg(last = true, value_name = "run WORDS", conflicts_with = "no_wait")]
+    pub(crate) then: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -270,7 +276,10 @@ pub(crate) struct Heal {
 #[command(after_help = "Examples:
   helenus kube rm demo --dry-run         what would be deleted
   helenus kube rm demo                   keeps volumes: kube up starts on them again
-  helenus kube rm demo --volumes")]
+  helenus kube rm demo --volumes
+
+cass-operator deletes the volumes with the data centre: with --as k8ssandra or cass-operator, --volumes is
+required.")]
 pub(crate) struct Rm {
     /// Name of the cluster
     pub(crate) name: String,

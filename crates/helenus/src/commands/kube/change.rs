@@ -4,11 +4,11 @@
 use super::render::refused;
 use super::{clusters, failed, known};
 use crate::cli::kube::acts::{Fault, FaultWhat, Heal, Restart, Scale};
-use crate::error::CommandError;
+use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::kube::{self, Pod};
+use helenus_cluster::kube::{self, KubeState, Pod};
 use helenus_cluster::queue::{self, Ahead, Turn};
 use helenus_lab::experiment;
 use helenus_model::format::Format;
@@ -61,8 +61,23 @@ impl Answers for Change {
     }
 }
 
+/// Refuses what the operators do themselves; `instead` has them do it.
+fn not_operated(state: &KubeState, what: &str, instead: &str) -> Result<(), CommandError> {
+    match state.is_operated() {
+        false => Ok(()),
+        true => {
+            let name = state.name();
+            let text =
+                format!("kube {what} is for plain clusters, and operators look after {name}");
+            Err(CommandError::new(code::USAGE, text).hint(instead.to_owned()))
+        }
+    }
+}
+
 pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let instead = "helenus kube up again, with the same flags and another -n";
+    not_operated(&state, "scale", instead)?;
     let plan = state.rendered().map_err(ClusterError::from)?;
     let steps = scaling(&plan, flags.dc.as_deref(), flags.nodes).map_err(|e| refused(&e))?;
     let words = |step: &Scaling| match step {
@@ -113,6 +128,8 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
         None => (flags.target.as_str(), None),
     };
     let (state, kubectl) = known(name, context, ui)?;
+    let instead = r#"kubectl patch cassandradatacenter NAME --type merge -p '{"spec":{"rollingRestartRequested":true}}'"#;
+    not_operated(&state, "restart", instead)?;
     let plan = state.rendered().map_err(ClusterError::from)?;
     if let Some(dc) = &flags.dc {
         plan.sets_of(dc).map_err(|e| refused(&e))?;
@@ -169,6 +186,8 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
             change(*dry_run, what)
         }
         FaultWhat::Cut { a, b, dry_run } => {
+            let instead = "write NetworkPolicies for cass-operator's labels; pods can be killed";
+            not_operated(&state, "fault cut", instead)?;
             let mut what = format!("{a} and {b} cut");
             if !dry_run {
                 let _progress = ui.progress("cutting, and trying whether it holds");

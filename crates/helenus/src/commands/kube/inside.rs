@@ -1,14 +1,14 @@
 //! `helenus kube logs`, `cql`, `nodetool` and `exec`: what is done in a pod.
 //! Refuses to choose among several pods where it matters: the first that is ready is taken, or the one that was named.
 
-use super::known;
+use super::{clusters, known};
 use crate::cli::kube::acts::{Cql, Exec, Logs, Nodetool};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::kube::{self, KubeState, Kubectl, Pod};
+use helenus_cluster::kube::{self, Door, KubeState, Kubectl, Pod};
 use helenus_cluster::pod::cql::{Answer, PodCql};
 use helenus_cql::{input, split_statements};
 use helenus_model::format::Format;
@@ -151,13 +151,21 @@ pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, Command
             .hint(format!("export {name} before"))
         })?),
     };
-    let (kubectl, _, pod) = pod(&flags.target, context, ui)?;
+    let (kubectl, state, pod) = pod(&flags.target, context, ui)?;
+    let superuser = match state.is_operated() && flags.user.is_none() {
+        true => kube::superuser_login(&kubectl, &state).map_err(ClusterError::from)?,
+        false => None,
+    };
     let asked = PodCql {
         user: flags.user.clone(),
         password,
         ..PodCql::new(statements)
     };
-    let answer = kube::cql(&kubectl, pod.at(), &asked).map_err(ClusterError::from)?;
+    let asked = asked.by(superuser.as_ref());
+    let tls = clusters(context).tls(&state);
+    let answer = Door::new(&kubectl, &state, tls)
+        .cql(&pod, asked, &context.cancel)
+        .map_err(ClusterError::from)?;
     let answered = Answered {
         format: Format::new("kube-cql", 1),
         pod: pod.place(),

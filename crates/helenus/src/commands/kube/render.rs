@@ -73,6 +73,7 @@ pub(super) fn options(
         spread,
         formed,
         worker_label,
+        tls_secret,
     } = place;
     let KubeStack {
         context,
@@ -97,6 +98,7 @@ pub(super) fn options(
         spread: *spread,
         formed: *formed,
         worker_label: worker_label.clone(),
+        tls_secret: tls_secret.clone(),
         worker_memory: cluster.worker_memory,
         heap_said: cluster.preset.is_some() || request.is_some_and(says_heap),
         contexts: context.iter().cloned().collect(),

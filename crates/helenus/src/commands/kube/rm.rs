@@ -3,7 +3,7 @@
 use super::{clusters, failed, known};
 use crate::cli::kube::acts::Rm;
 use crate::commands::up::plural;
-use crate::error::CommandError;
+use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
@@ -46,6 +46,17 @@ impl Answers for Removed {
 
 pub(super) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (state, kubectl) = known(&flags.name, context, ui)?;
+    if state.is_operated() && !flags.volumes {
+        let text = format!(
+            "cass-operator deletes the volumes of {} with its data centres",
+            flags.name
+        );
+        let hint = format!(
+            "helenus kube rm {} --volumes, if its data may go",
+            flags.name
+        );
+        return Err(CommandError::new(code::USAGE, text).hint(hint));
+    }
     let removed = Removed {
         format: Format::new("kube-removed", 1),
         name: flags.name.clone(),

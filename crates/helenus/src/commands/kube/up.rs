@@ -5,9 +5,13 @@ use super::render::{files, options, refused};
 use super::view::{KubeStatus, caution_gone};
 use super::{Asked, asked, clusters, failed, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
+use crate::cli::run::Run;
+use crate::cli::stress::Stress;
+use crate::cli::{self, Bench, NoVerb, Verb};
 use crate::commands::up::plural;
+use crate::commands::{self, bench, stress};
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers as _, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem as _};
 use helenus_cluster::kube::{self, KubeState, Kubectl, Progress};
@@ -16,6 +20,7 @@ use helenus_model::kube::options::{Form, Options};
 use helenus_model::kube::render;
 use helenus_model::kube::waiting::Waiting;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -24,8 +29,13 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         let hint = "helenus kube render writes it, with the command that applies it";
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     }
+    if let Some(help) = Then::help(&flags.then) {
+        ui.out(&help);
+        return Ok(0);
+    }
     let began = Instant::now();
     let (planned, asked) = asked(&flags.cluster, context, ui)?;
+    let then = Then::read(&flags.then, &planned.name)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
     let options = options(flags.form, what, (&planned.release, asked.as_ref()));
     // What it is to be in the end: it has formed then.
@@ -69,16 +79,91 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     if flags.no_wait {
         return view(&kubectl, &state, ui);
     }
-    if flags.form != Form::Plain {
-        return operated(&kubectl, &state, (flags.timeout, began), context, ui);
+    if state.is_operated() {
+        let view = operated(&kubectl, &state, (flags.timeout, began), context, ui)?;
+        return done(&view, then, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
-    ui.result(&view, || view.text());
-    Ok(0)
+    done(&view, then, context, ui)
+}
+
+/// What is run in a cluster once it serves.
+enum Then {
+    Run(Box<Run>),
+    Bench(Box<Bench>),
+    Stress(Stress),
+}
+
+impl Then {
+    /// What is asked about `run WORDS`, where that is all.
+    fn help(words: &[OsString]) -> Option<String> {
+        let asks = words.iter().any(|word| word == "--help");
+        let line = std::iter::once(OsString::from("helenus")).chain(words.iter().cloned());
+        match asks.then(|| cli::parse(line))? {
+            Err(NoVerb::Help(help)) => Some(help.ansi().to_string()),
+            _ => None,
+        }
+    }
+
+    /// Reads `run WORDS`, which goes to the cluster of this name; a mistake is found before anything is applied.
+    fn read(words: &[OsString], name: &str) -> Result<Option<Self>, CommandError> {
+        let [verb, rest @ ..] = words else {
+            return Ok(None);
+        };
+        if !["run", "bench", "stress"].iter().any(|one| verb == one) {
+            return Err(other_verb(verb));
+        }
+        let on = ["--on".to_owned(), format!("kube:{name}")];
+        let line = ["helenus".into(), verb.clone()].into_iter();
+        let line = line.chain(on.map(OsString::from));
+        match cli::parse(line.chain(rest.iter().cloned())) {
+            Ok(read) => match read.verb {
+                Verb::Run(flags) => Ok(Some(Self::Run(flags))),
+                Verb::Bench(flags) => Ok(Some(Self::Bench(flags))),
+                Verb::Stress(flags) => Ok(Some(Self::Stress(flags))),
+                _ => Err(other_verb(verb)),
+            },
+            Err(NoVerb::Wrong(failure)) => Err(failure),
+            Err(NoVerb::Help(_)) => Err(other_verb(verb)),
+        }
+    }
+
+    fn carry_out(self, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+        match self {
+            Self::Run(flags) => commands::run::run(*flags, context, ui),
+            Self::Bench(flags) => bench::run(*flags, context, ui),
+            Self::Stress(flags) => stress::run(&flags, context, ui),
+        }
+    }
+}
+
+fn other_verb(verb: &OsString) -> CommandError {
+    let text = format!("kube up cannot do {} afterwards", verb.to_string_lossy());
+    CommandError::new(code::USAGE, text)
+        .hint("write run, bench or stress after --, such as: -- run iot --rate 100".to_owned())
+}
+
+/// The end of `kube up`: how it is there, or what came of the load that was asked for.
+fn done(
+    view: &KubeStatus,
+    then: Option<Then>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    match then {
+        None => {
+            ui.result(view, || view.text());
+            Ok(0)
+        }
+        Some(then) => {
+            ui.note(&view.answer());
+            then.carry_out(context, ui)
+        }
+    }
 }
 
 /// A cluster that was applied before, as it is asked for now: it keeps its id, its place and its size.
@@ -124,8 +209,9 @@ fn view(kubectl: &Kubectl, state: &KubeState, ui: &Ui) -> Result<u8, CommandErro
 pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let began = Instant::now();
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
-    if state.options.form != Form::Plain {
-        return operated(&kubectl, &state, (flags.timeout, began), context, ui);
+    if state.is_operated() {
+        let view = operated(&kubectl, &state, (flags.timeout, began), context, ui)?;
+        return done(&view, None, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?;
@@ -143,7 +229,7 @@ fn operated(
     (within, began): (Duration, Instant),
     context: &Context,
     ui: &Ui,
-) -> Result<u8, CommandError> {
+) -> Result<KubeStatus, CommandError> {
     let progress = ui.progress("waiting for the operators");
     let mut see = |parts: &[Part]| {
         let ready = parts.iter().filter(|part| part.state == PartState::Ready);
@@ -165,9 +251,7 @@ fn operated(
     }
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let parts = done.parts.into_iter().map(|part| part.name).collect();
-    let view = KubeStatus::new(state, Vec::new(), None, after)?.with_parts(parts);
-    ui.result(&view, || view.text());
-    Ok(0)
+    Ok(KubeStatus::new(state, Vec::new(), None, after)?.with_parts(parts))
 }
 
 /// Waits, with progress; what will not come by itself is said once, as soon as it is seen.
