@@ -168,9 +168,19 @@ fn an_inventory_of_others_has_the_nodes_and_their_hosts() {
     let text = inventory.next().expect("an inventory")["text"].to_string();
     assert!(text.contains("ansible_user: ubuntu"), "{text}");
     lab.write("names.ini", INVENTORY);
-    shot!(lab.run(&["hosts", "render", "--from", "names.ini"]), @"");
+    shot!(lab.run(&["hosts", "render", "--from", "names.ini"]), @r#"
+    exit code: 2
+    --- standard error
+    error: the host name "db1" has no IPv4 address here
+    hint: write its address: db1=10.0.0.11; or enter it in /etc/hosts or the DNS
+    "#);
     lab.write("yaml/cassandra.yaml", "cluster_name: shop\n");
-    shot!(lab.run(&["hosts", "render", "--from", "yaml/cassandra.yaml"]), @"");
+    shot!(lab.run(&["hosts", "render", "--from", "yaml/cassandra.yaml"]), @"
+    exit code: 2
+    --- standard error
+    error: yaml/cassandra.yaml is no inventory, no Compose file and no Kubernetes manifest
+    hint: a topology in TOML is named without --from
+    ");
 }
 
 #[test]
