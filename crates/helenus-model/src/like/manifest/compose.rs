@@ -110,10 +110,11 @@ fn is_cassandra(service: &At<'_>) -> bool {
     image.is_some_and(is_image) || names.iter().any(|(name, ..)| is_telling(name))
 }
 
+/// A variable's name, where it stands, and its value, which may be only named.
+type Variable<'n> = (&'n str, At<'n>, Option<&'n str>);
+
 /// The variables of a service: a map, or a list of `NAME=VALUE`.
-fn variables<'n>(
-    service: &At<'n>,
-) -> Result<Vec<(&'n str, At<'n>, Option<&'n str>)>, ManifestError> {
+fn variables<'n>(service: &At<'n>) -> Result<Vec<Variable<'n>>, ManifestError> {
     let Some(all) = service.get("environment") else {
         return Ok(Vec::new());
     };

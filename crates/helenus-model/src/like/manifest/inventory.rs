@@ -252,7 +252,7 @@ impl Inventory {
                     .position(|name| *name == host.data_center.as_deref());
                 own == wanted && rack_word(host.rack.as_deref()) == *rack
             };
-            if let Some(at) = left.iter().position(|host| fits(host)) {
+            if let Some(at) = left.iter().position(fits) {
                 out.push(left.remove(at));
             }
         }

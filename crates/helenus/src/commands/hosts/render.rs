@@ -139,6 +139,17 @@ fn resolve(name: &str) -> Option<Ipv4Addr> {
     })
 }
 
+/// How names begin of what the tools and the steps of a rendering keep beside its files.
+const KEPT: [&str; 7] = [
+    ".",
+    "tls",
+    "terraform.tf",
+    "plan.bin",
+    "machines.yml",
+    "image.yml",
+    "jars-",
+];
+
 /// Writes the files, each whole; a folder with others is an error.
 fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
@@ -149,9 +160,8 @@ fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
             let first = Path::new(&file.path).iter().next();
             first == Some(&name)
         });
-        // What the tools themselves keep beside their files may stay.
         let theirs = name.to_string_lossy();
-        let kept = theirs.starts_with('.') || theirs.starts_with("terraform.tfstate");
+        let kept = KEPT.iter().any(|own| theirs.starts_with(own));
         if !ours && !kept {
             let text = format!(
                 "{} has {theirs}, which is not part of this rendering",
