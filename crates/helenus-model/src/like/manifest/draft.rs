@@ -2,7 +2,6 @@
 //! Refuses two answers where a cluster has one: release, tokens, authenticator, collector.
 
 use super::fields::Group;
-use super::pods::RACK;
 use super::read::At;
 use super::{Manifest, ManifestError};
 use crate::like::{Class, Difference, shown};
@@ -15,6 +14,9 @@ use crate::units::Bytes;
 use crate::yaml;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+
+/// The rack that Cassandra knows without being told.
+pub(super) const RACK: &str = "rack1";
 
 /// Flags of a JVM by the option that says them, and its sizes.
 #[derive(Debug, Clone, Default, PartialEq)]

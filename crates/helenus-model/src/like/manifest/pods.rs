@@ -2,7 +2,7 @@
 //! Refuses to guess which pods are Cassandra's: image, container or variables say so.
 
 use super::ManifestError;
-use super::draft::{Draft, Jvm, Site};
+use super::draft::{Draft, Jvm, RACK, Site};
 use super::read::{At, Object, jvm_size};
 use super::{fields, jvm};
 use crate::like::{Class, Difference, read_place};
@@ -35,9 +35,6 @@ const VARIABLES: [&str; 8] = [
     "JVM_EXTRA_OPTS",
     "JVM_OPTS",
 ];
-
-/// The rack that Cassandra knows without being told.
-pub(super) const RACK: &str = "rack1";
 
 /// What the pods of one StatefulSet are.
 #[derive(Default)]
