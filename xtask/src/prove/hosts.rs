@@ -50,7 +50,6 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     let target = rig::build(root, false)?;
     let folder = root.join("benches/runs");
     fs_err::create_dir_all(&folder)?;
-    let home = target.join("prove/hosts-home");
     let chosen = |(place, (name, _)): &(usize, &Part)| match words {
         [] => *place < USUAL,
         words => words.contains(name),
@@ -67,6 +66,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
             &json!({"line": "sitting", "format": FORMAT, "at_unix": host::now_unix(), "part": name, "host": machine}),
         )?;
         println!("{name}");
+        // Of this part alone: another one may run meanwhile.
+        let home = target.join(format!("prove/hosts-{name}"));
         part(&mut sheet, &target.join("debug/helenus"), &home)?;
         if home.exists() {
             fs_err::remove_dir_all(&home)?;

@@ -5,6 +5,7 @@ use super::{Ansible, HostsClusters, HostsState, PlayEvent, jars, lay_out, wait};
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::{Class, ClusterError, Problem};
+use crate::kept::KeptError;
 use helenus_model::access::Access;
 use helenus_model::hosts::Playbook;
 use helenus_model::hosts::options::HostsError;
@@ -83,7 +84,7 @@ pub fn put_back(
     anew.start(state, lent.plan, see)?;
     state.lent = None;
     let clusters = HostsClusters::of(&anew.context.paths.state);
-    Ok(clusters.save(state).map_err(KeptState)?)
+    Ok(clusters.save(state).map_err(KeptError::from)?)
 }
 
 impl Anew<'_> {
@@ -97,9 +98,9 @@ impl Anew<'_> {
         let clusters = HostsClusters::of(&self.context.paths.state);
         let jars = jars(self.context, &plan.release, &mut |_| {})?;
         state.plan = plan;
-        clusters.save(state).map_err(KeptState)?;
+        clusters.save(state).map_err(KeptError::from)?;
         let rendered = state.rendered().map_err(NotRendered)?;
-        let folder = lay_out(&clusters, &rendered).map_err(KeptState)?;
+        let folder = lay_out(&clusters, &rendered).map_err(KeptError::from)?;
         let ansible = Ansible::find(&folder)?
             .with_jars(jars)
             .start_within(self.within);
@@ -114,21 +115,6 @@ impl Anew<'_> {
         let waits = (self.within, self.cancel);
         wait(state, &rendered, self.access, waits, see)?;
         Ok(())
-    }
-}
-
-/// The state cannot be kept.
-#[derive(Debug, thiserror::Error)]
-#[error("the state of the cluster cannot be written")]
-struct KeptState(#[source] std::io::Error);
-
-impl Problem for KeptState {
-    fn class(&self) -> Class {
-        Class::Environment
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("set HELENUS_HOME to a writable folder".to_owned())
     }
 }
 

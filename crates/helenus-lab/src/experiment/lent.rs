@@ -94,6 +94,12 @@ trait Lender {
     /// The verb that runs a statement there.
     fn cql(&self) -> String;
 
+    /// The verb that puts its nodes back after an experiment that was killed.
+    fn heals(&self) -> &'static str;
+
+    /// Whether its nodes have their data after a restart.
+    fn keeps_data(&self) -> Result<bool, ClusterError>;
+
     /// The experiment that has it; none where none has.
     fn lent_by(&self) -> Result<Option<String>, ClusterError>;
 
@@ -233,17 +239,18 @@ impl Sitting<'_> {
         let put_back = lender.put_back(&mut see);
         put_back.map_err(|source| ExperimentError::NotPutBack {
             name: name.to_owned(),
-            heals: match self
-                .request
-                .combinations
-                .first()
-                .map(|one| &one.bench.place)
-            {
-                Some(Where::Hosts { .. }) => "hosts restart",
-                _ => "kube heal",
-            },
+            heals: lender.heals(),
             source,
-        })
+        })?;
+        // Now they serve, also where the person stopped it between two restarts.
+        let dropped = lender.keeps_data().and_then(|keeps| match keeps {
+            true => drop_all(&*lender),
+            false => Ok(()),
+        });
+        if let Err(error) = dropped {
+            tracing::warn!(%error, "tables of the experiment are still there");
+        }
+        Ok(())
     }
 
     /// Sets these in the running nodes, one after the other.

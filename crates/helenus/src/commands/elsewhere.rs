@@ -55,15 +55,10 @@ pub(super) fn asked(flags: &Elsewhere, context: &Context, ui: &Ui) -> Result<Ask
     Ok((plan, None))
 }
 
-/// What is in a file of another tool, read whole.
-pub(super) fn text_of(path: &Path) -> Result<String, CommandError> {
-    Ok(input::text(path)?)
-}
-
 /// The nodes of a file of another tool, and its release where it names one.
 fn of_another(flags: &Elsewhere, path: &Path, ui: &Ui) -> Result<Asked, CommandError> {
     let shown = path.display().to_string();
-    let read = manifest(&text_of(path)?);
+    let read = manifest(&input::text(path)?);
     let read = read.map_err(|e| {
         CommandError::of(code::USAGE, &e)
             .within(&shown)

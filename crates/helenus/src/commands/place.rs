@@ -34,6 +34,23 @@ pub(crate) fn cluster(name: &str, context: &Context) -> Result<Place, CommandErr
     })
 }
 
+/// What a login gives to get in there, and what must live as long.
+fn given(login: Option<Login>) -> Result<(Given, Option<std::fs::File>), CommandError> {
+    let (credentials, password) = login.as_ref().map(kept).transpose()?.unzip();
+    let options = ConnectOptions {
+        credentials: login.map(|login| Credentials {
+            username: login.user,
+            password: Secret::new(login.password),
+        }),
+        ..ConnectOptions::default()
+    };
+    let access = Access {
+        credentials,
+        tls: None,
+    };
+    Ok((Given { options, access }, password))
+}
+
 /// A cluster of ours on Kubernetes.
 pub(crate) fn kube(
     name: &str,
@@ -43,15 +60,7 @@ pub(crate) fn kube(
     KubeClusters::of(&context.paths.state)
         .load(name)
         .map_err(ClusterError::from)?;
-    let kept = login.as_ref().map(kept).transpose()?;
-    let (credentials, password) = kept.unzip();
-    let given = Given {
-        access: Access {
-            credentials,
-            tls: None,
-        },
-        ..Given::default()
-    };
+    let (given, password) = given(login)?;
     Ok(Place {
         to: Where::Kube {
             name: name.to_owned(),
@@ -67,15 +76,7 @@ pub(crate) fn on_hosts(
     login: Option<Login>,
     context: &Context,
 ) -> Result<Place, CommandError> {
-    let kept = login.as_ref().map(kept).transpose()?;
-    let (credentials, password) = kept.unzip();
-    let given = Given {
-        access: Access {
-            credentials,
-            tls: None,
-        },
-        ..Given::default()
-    };
+    let (given, password) = given(login)?;
     Ok(Place {
         to: super::hosts::place(name, given, context)?,
         _password: password,
@@ -90,30 +91,13 @@ pub(crate) fn hosts(
     login: Option<Login>,
     context: &Context,
 ) -> Result<Place, CommandError> {
-    let (reference, password) = match &login {
-        None => (None, None),
-        Some(login) => {
-            let (reference, kept) = kept(login)?;
-            (Some(reference), Some(kept))
-        }
-    };
-    let options = ConnectOptions {
-        credentials: login.map(|login| Credentials {
-            username: login.user,
-            password: Secret::new(login.password),
-        }),
-        ..ConnectOptions::default()
-    };
-    let access = Access {
-        credentials: reference,
-        tls: None,
-    };
+    let (given, password) = given(login)?;
     Ok(Place {
         to: Where::Hosts {
             ours: None,
             endpoints: addresses(hosts, port, context)?,
             named: named.map(str::to_owned),
-            given: Box::new(Given { options, access }),
+            given: Box::new(given),
         },
         _password: password,
     })

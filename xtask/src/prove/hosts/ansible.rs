@@ -127,15 +127,7 @@ impl Lab<'_> {
             "",
             Some(begin.elapsed()),
         )?;
-        let begin = Instant::now();
-        let again = self.json(&["hosts", "up", "--check"], true)?;
-        let changed = again["changed"].as_u64();
-        self.found(
-            "--check on what is right changes nothing",
-            changed == Some(0),
-            &format!("{changed:?}"),
-            Some(begin.elapsed()),
-        )?;
+        self.is_right("--check on what is right changes nothing")?;
         let begin = Instant::now();
         let again = self.json(&["hosts", "up"], true)?;
         self.found(
@@ -146,6 +138,15 @@ impl Lab<'_> {
         )?;
         self.restart()?;
         self.remove()
+    }
+
+    /// Whether Ansible would change nothing.
+    fn is_right(&mut self, what: &str) -> Result<(), Box<dyn Error>> {
+        let begin = Instant::now();
+        let check = self.json(&["hosts", "up", "--check"], true)?;
+        let changed = check["changed"].as_u64();
+        let took = Some(begin.elapsed());
+        self.found(what, changed == Some(0), &format!("{changed:?}"), took)
     }
 
     /// Passwords and TLS from one command, and an experiment that starts the nodes with two heaps.
@@ -165,17 +166,7 @@ impl Lab<'_> {
             .output()?;
         let open = clear.status.code() == Some(0);
         self.found("a client in the clear is refused", !open, "", None)?;
-        let begin = Instant::now();
-        let check = self.json(&["hosts", "up", "--check"], true)?;
-        let changed = check["changed"].as_u64();
-        let said = format!("{changed:?}");
-        let took = Some(begin.elapsed());
-        self.found(
-            "--check on what is right changes nothing",
-            changed == Some(0),
-            &said,
-            took,
-        )?;
+        self.is_right("--check on what is right changes nothing")?;
         let file = self.script.with_file_name("hosts.toml");
         fs_err::write(&file, EXPERIMENT)?;
         let file = file.display().to_string();
@@ -211,17 +202,7 @@ impl Lab<'_> {
             &told,
             Some(begin.elapsed()),
         )?;
-        let begin = Instant::now();
-        let check = self.json(&["hosts", "up", "--check"], true)?;
-        let changed = check["changed"].as_u64();
-        let said = format!("{changed:?}");
-        let took = Some(begin.elapsed());
-        self.found(
-            "afterwards the nodes are as they were before",
-            changed == Some(0),
-            &said,
-            took,
-        )?;
+        self.is_right("afterwards the nodes are as they were before")?;
         let begin = Instant::now();
         self.json(&["hosts", "rm", NAME], false)?;
         let left = self.untouched()?;

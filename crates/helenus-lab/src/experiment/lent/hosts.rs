@@ -1,6 +1,6 @@
 //! The nodes of a cluster on hosts, lent to an experiment: Ansible stops and starts them, and what runs made is dropped.
 
-use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN, drop_all};
+use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN};
 use crate::target::Given;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
@@ -46,6 +46,14 @@ impl Lender for Hosts<'_> {
     fn cql(&self) -> String {
         let first = self.endpoints.first().map(|at| at.ip().to_string());
         format!("cqlsh {}", first.unwrap_or_default())
+    }
+
+    fn heals(&self) -> &'static str {
+        "hosts restart"
+    }
+
+    fn keeps_data(&self) -> Result<bool, ClusterError> {
+        Ok(true)
     }
 
     fn lent_by(&self) -> Result<Option<String>, ClusterError> {
@@ -98,9 +106,6 @@ impl Lender for Hosts<'_> {
     }
 
     fn put_back(&self, see: &mut dyn FnMut(&str)) -> Result<(), ClusterError> {
-        if let Err(error) = drop_all(self) {
-            tracing::warn!(%error, "tables of the experiment are still there");
-        }
         let anew = Anew {
             context: self.context,
             access: &self.given.access,

@@ -1,6 +1,6 @@
 //! The pods of a cluster on Kubernetes, lent to an experiment. Where they have no volumes they start without data.
 
-use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN, drop_all};
+use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN};
 use crate::inside::KubeTarget;
 use crate::target::Given;
 use helenus_cluster::cancel::Cancel;
@@ -31,6 +31,14 @@ impl Lender for Pods<'_> {
 
     fn cql(&self) -> String {
         format!("helenus kube cql {}", self.name)
+    }
+
+    fn heals(&self) -> &'static str {
+        "kube heal"
+    }
+
+    fn keeps_data(&self) -> Result<bool, ClusterError> {
+        Ok(self.clusters().load(self.name)?.options.storage.is_some())
     }
 
     fn lent_by(&self) -> Result<Option<String>, ClusterError> {
@@ -79,11 +87,6 @@ impl Lender for Pods<'_> {
     fn put_back(&self, see: &mut dyn FnMut(&str)) -> Result<(), ClusterError> {
         let clusters = self.clusters();
         let mut state = clusters.load(self.name)?;
-        if state.options.storage.is_some()
-            && let Err(error) = drop_all(self)
-        {
-            tracing::warn!(%error, "tables of the experiment are still there");
-        }
         put_back(&clusters, &mut state, see)
     }
 

@@ -4,13 +4,14 @@
 use super::refused;
 use crate::cli::elsewhere::Elsewhere;
 use crate::cli::hosts::{Containers, HostsPlace, Render};
-use crate::commands::elsewhere::{asked, text_of};
+use crate::commands::elsewhere::asked;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_cluster::hosts;
+use helenus_cql::input;
 use helenus_model::hosts::options::{Form, HostsError, Login, Options};
 use helenus_model::hosts::{HostsPlan, machines, render};
 use helenus_model::like::{InventoryHost, inventory};
@@ -112,7 +113,7 @@ type Inventoried = (Option<String>, Option<(Option<String>, Option<String>)>);
 
 /// The hosts of an inventory in the order of the nodes; none where the file is another.
 fn inventoried(path: &Path, planned: &ClusterPlan) -> Result<Inventoried, CommandError> {
-    let Some(found) = inventory(&text_of(path)?) else {
+    let Some(found) = inventory(&input::text(path)?) else {
         return Ok((None, None));
     };
     let nodes = planned.nodes.iter();
