@@ -40,12 +40,18 @@ struct Finding<'a> {
 
 /// `up: the node serves   holds   12 s  seen`, or without the word where what does not hold ends the script.
 fn finding(line: &str) -> Option<Finding<'_>> {
-    let (head, seen) = match line.split_once(" s  ") {
-        Some((head, seen)) => (head, seen.trim()),
-        None => (line.trim_end().strip_suffix(" s")?, ""),
+    let timed = |head: &'_ str| -> Option<(usize, u64)> {
+        let (what, seconds) = head.rsplit_once(' ')?;
+        Some((what.len(), seconds.parse().ok()?))
     };
-    let (head, seconds) = head.rsplit_once(' ')?;
-    let took = Duration::from_secs(seconds.parse().ok()?);
+    // What was looked at may have seconds in it, too.
+    let whole = line.trim_end().strip_suffix(" s").and_then(timed);
+    let ((length, seconds), seen) = match (whole, line.split_once(" s  ")) {
+        (Some(found), _) => (found, ""),
+        (None, Some((head, seen))) => (timed(head)?, seen.trim()),
+        (None, None) => return None,
+    };
+    let (head, took) = (&line[..length], Duration::from_secs(seconds));
     let head = head.trim_end();
     let fails = head.strip_suffix("DOES NOT HOLD");
     let what = fails.or_else(|| head.strip_suffix("holds")).unwrap_or(head);
@@ -84,6 +90,10 @@ mod tests {
         assert_eq!(
             of("memory limit     DOES NOT HOLD    2 s  0, wanted 1"),
             Some(("memory limit", false, 2, "0, wanted 1"))
+        );
+        assert_eq!(
+            of("6 of 6 nodes serve after 94.4 s    95 s"),
+            Some(("6 of 6 nodes serve after 94.4 s", true, 95, ""))
         );
         assert_eq!(of("left: a1b2"), None);
         assert_eq!(of("0 wrong"), None);

@@ -39,6 +39,7 @@ replace github.com/terraform-providers/terraform-provider-docker => github.com/k
   # A folder takes the registry's place: HOST/SOURCE/VERSION/PLATFORM/PROGRAM. OpenTofu says itself which host it would ask.
   local mirror platform probe=$WORK/probe
   platform=$(go env GOOS)_$(go env GOARCH)
+  : >"$TF_CLI_CONFIG_FILE"
   mkdir -p "$probe" && printf 'terraform {\n  required_providers {\n    docker = { source = "kreuzwerker/docker" }\n  }\n}\n' >"$probe/main.tf"
   mirror=$WORK/mirror/$("$tofu" -chdir="$probe" providers | sed -n 's|.*provider\[\([^/]*\)/.*|\1|p' | head -1)
   install -D "$WORK/bin/terraform-provider-docker" "$mirror/kreuzwerker/docker/$VERSION/$platform/terraform-provider-docker_v$VERSION"
