@@ -12,6 +12,7 @@ use helenus_cql::complete::Names;
 use helenus_cql::describe::is_describe;
 use helenus_cql::trace::{trace_is_whole, trace_queries, trace_rows};
 use helenus_cql::{Client, ClientError, ConnectOptions, Rows, Statement};
+use helenus_model::cql::uuid_text;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use std::time::{Duration, Instant};
 
@@ -263,7 +264,7 @@ impl Session {
     /// What the server or the connection reports.
     pub fn trace(&mut self, id: &[u8; 16]) -> Result<Option<Rows>, SessionError> {
         let begin = Instant::now();
-        let [session, events] = trace_queries(id);
+        let [session, events] = trace_queries(&uuid_text(id));
         let mut known = None;
         loop {
             let head = self.ask(&session)?;

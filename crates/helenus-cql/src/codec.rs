@@ -25,6 +25,6 @@ pub use error::{DecodeError, EncodeError};
 pub use event::{Event, SchemaChange, SchemaTarget, TopologyChange};
 pub use frame::{Framing, Inbox, Outbox};
 pub use request::{BatchType, Bound, BoundStatement, Execution, Parameters, Request, Values};
-pub use response::{Extras, Response, answer};
+pub use response::{Extras, Response, answer, tracing_id};
 pub use result::{Answer, ColumnSpec, Prepared, QueryResult, RowsPage, RowsView};
 pub use server_error::{FailureReason, ServerError, ServerErrorKind};

@@ -2,14 +2,13 @@
 //! Refuses to read the tables, and to wait for them: whoever holds the connection does.
 
 use crate::rows::{ColumnSpec, RowView, Rows};
-use helenus_model::cql::{CqlType, CqlValue, uuid_text};
+use helenus_model::cql::{CqlType, CqlValue};
 
 /// 100-nanosecond steps from 1582-10-15, where version 1 UUIDs start to count, to 1970-01-01.
 const EPOCH_OF_UUIDS: u64 = 0x01b2_1dd2_1381_4000;
 
-/// The statements that read a trace: its session and its events.
-pub fn trace_queries(id: &[u8; 16]) -> [String; 2] {
-    let id = uuid_text(id);
+/// The statements that read the trace of this id, a UUID's text: its session and its events.
+pub fn trace_queries(id: &str) -> [String; 2] {
     [
         format!(
             "SELECT client, coordinator, duration, request, started_at \
@@ -169,8 +168,8 @@ mod tests {
         let unfinished = trace_rows(&head(None), &events).expect("a session");
         assert_eq!(unfinished.len(), 2);
         assert_eq!(trace_rows(&Rows::default(), &events), None);
-        let queries = trace_queries(&[0xab; 16]);
         let id = "abababab-abab-abab-abab-abababababab";
+        let queries = trace_queries(id);
         assert!(queries.iter().all(|query| query.ends_with(id)));
     }
 }

@@ -24,9 +24,10 @@ use crate::flame::Profiles;
 use crate::generator::{self, GeneratorError, Stand};
 use crate::ledger;
 use crate::target::{self, Target, TargetError};
+use crate::traces::Traced;
 use crate::watch::Watch;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::kube::KubeJob;
@@ -357,6 +358,7 @@ impl Bench<'_> {
             compression: request.compression,
             search: request.search.clone(),
             profile: self.profile_plan(),
+            trace: request.trace,
             round_trips: self.round_trips.clone(),
         }
     }
@@ -380,6 +382,7 @@ impl Bench<'_> {
             faults: vec![],
             search: None,
             profile: None,
+            trace: None,
             // What one process reaches is the rate to begin with.
             processes: 1,
             ..self.run_plan(vec![phase])
@@ -464,6 +467,7 @@ impl Bench<'_> {
         let faults = &mut self.faults;
         let mut measured_from = MeasuredFrom::default();
         let mut searching = Searching::default();
+        let mut traced = Traced::default();
         let asked = plan.clone();
         let ran = generator::search(
             Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref())
@@ -495,6 +499,7 @@ impl Bench<'_> {
                     events(LabEvent::Connected(header));
                 }
                 if let SampleLine::Interval(interval) = line {
+                    traced.see(interval);
                     if interval.phase == 0 {
                         measured_from.see(interval);
                     }
@@ -543,7 +548,23 @@ impl Bench<'_> {
             let (seen, failed) = profiles.end();
             store_readings(history, &seen);
             watch.add(&seen);
-            failed.inspect(|why| events(LabEvent::NotProfiled(why)));
+            failed.inspect(|why| {
+                events(LabEvent::Missing(&format!(
+                    "a measurement window was not profiled: {why}"
+                )));
+            });
+        }
+        if let (Some(target), Ok(_)) = (&self.target, &ran) {
+            match traced.read(target) {
+                Ok(seen) => {
+                    store_readings(history, &seen);
+                    watch.add(&seen);
+                }
+                Err(error) => events(LabEvent::Missing(&format!(
+                    "traces could not be read: {}",
+                    with_causes(&error)
+                ))),
+            }
         }
         outside.disturbed = self.disturbed();
         let became = ran.map_err(|source| match outside.disturbed.first() {

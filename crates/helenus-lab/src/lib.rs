@@ -20,6 +20,7 @@ pub mod search;
 pub mod serving;
 pub mod stress;
 pub mod target;
+mod traces;
 pub mod unload;
 pub mod watch;
 

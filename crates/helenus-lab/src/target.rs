@@ -17,6 +17,7 @@ use helenus_model::workload::needs::Need;
 use helenus_model::workload::{Replication, ReplicationFactor, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// A cluster that a run can go to.
 #[derive(Debug, Clone)]
@@ -52,6 +53,30 @@ impl Target {
         match own {
             Some(gateways) => (gateways.clone(), true),
             None => (self.endpoints.clone(), false),
+        }
+    }
+
+    /// A connection to the first of its nodes that answers; `within` limits the dialling and then each request.
+    ///
+    /// # Errors
+    /// What the last of them, or this machine's own files, say.
+    pub fn client(&self, within: Duration) -> Result<Client, ClientError> {
+        let first = |count: usize, connect: &dyn Fn(usize) -> Result<Client, ClientError>| {
+            (1..count).fold(connect(0), |found, at| found.or_else(|_| connect(at)))
+        };
+        match &self.cluster {
+            Some(state) => {
+                let options = reach::options_of(state, within)?;
+                let nodes = &state.plan.nodes;
+                first(nodes.len(), &|at| {
+                    reach::connect_as(state, &nodes[at], &options)
+                })
+            }
+            None => {
+                let options = reach::options(&self.access, within)?;
+                let all = &self.endpoints;
+                first(all.len(), &|at| Client::connect(all[at], &options))
+            }
         }
     }
 
@@ -357,15 +382,7 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), PrepareErro
         kube.prepare(statements)?;
         return Ok(());
     }
-    let mut client = match &target.cluster {
-        Some(state) => reach::connect(state, &state.plan.nodes[0], shell::SCHEMA_WITHIN)?,
-        None => {
-            let options = reach::options(&target.access, shell::SCHEMA_WITHIN)?;
-            let mut client = Client::connect(target.endpoints[0], &options)?;
-            client.set_timeout(shell::SCHEMA_WITHIN);
-            client
-        }
-    };
+    let mut client = target.client(shell::SCHEMA_WITHIN)?;
     for statement in statements {
         match client.query(statement, Consistency::One) {
             Ok(_) => {}

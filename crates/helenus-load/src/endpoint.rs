@@ -87,6 +87,8 @@ pub struct Over {
     pub connection: u32,
     /// Stream on the connection.
     pub stream: i16,
+    /// Id of its trace, where it was asked for.
+    pub trace: Option<[u8; 16]>,
 }
 
 /// One operation that is to run.
@@ -104,6 +106,8 @@ pub struct Call<'a> {
     pub serial_consistency: Option<SerialConsistency>,
     /// The timestamp of what it writes, in microseconds since 1970; none leaves it to the server.
     pub timestamp_us: Option<i64>,
+    /// Whether its coordinator is asked to trace it.
+    pub trace: bool,
 }
 
 impl Call<'_> {

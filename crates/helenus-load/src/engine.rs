@@ -14,7 +14,7 @@ use crate::sys;
 use conductor::Conductor;
 use helenus_model::positions::Sums;
 use helenus_model::run_plan::{Choices, Extent, Pacing, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, Outcome, PhaseEnd};
+use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Stretch};
 use helenus_model::schedule::Process;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -48,6 +48,28 @@ struct Running<'a, E> {
     /// Slots whose operation waits before it is sent again, and until when.
     pausing: BinaryHeap<Reverse<(u64, usize)>>,
     timeout_ns: u64,
+    traces: Traces,
+}
+
+/// Which operations of a measurement window are traced: so many, spread evenly over it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Traces {
+    asked: u32,
+    next: u64,
+}
+
+impl Traces {
+    /// Whether an operation is traced that starts when so much of the whole window is over, in any unit. What was missed
+    /// while nothing started is not made up for.
+    fn are_due(&mut self, done: u64, whole: u64) -> bool {
+        let place = u128::from(done) * u128::from(self.asked) / u128::from(whole.max(1));
+        let place = u64::try_from(place).unwrap_or(u64::MAX);
+        let due = place < u64::from(self.asked) && place >= self.next;
+        if due {
+            self.next = place + 1;
+        }
+        due
+    }
 }
 
 /// One slot, and the operation that runs in it.
@@ -63,6 +85,7 @@ struct Slot {
     first_start_ns: u64,
     tries: u32,
     pending: Option<Pending>,
+    trace: bool,
 }
 
 /// Whether sending it again may help: what is wrong or missing stays so.
@@ -108,9 +131,25 @@ impl<E: Endpoint> Running<'_, E> {
             operation,
             number,
             positions,
+            trace: self.is_traced(&start, now_ns),
             ..Slot::default()
         };
         self.begin(start.slot, now_ns);
+    }
+
+    /// Whether this operation is traced.
+    fn is_traced(&mut self, start: &Start, now_ns: u64) -> bool {
+        if self.traces.asked == 0 || start.stretch == Stretch::Warmup {
+            return false;
+        }
+        let from_ns = self.stopwatch.measured_from_ns();
+        let (done, whole) = match self.phase.extent {
+            Extent::DurationMs(ms) => (now_ns.saturating_sub(from_ns), ms * 1_000_000),
+            Extent::Count(count) => (self.number(start.index) - self.phase.first, count),
+            // Nobody knows how long it is.
+            Extent::Until(_) => return false,
+        };
+        self.traces.are_due(done, whole)
     }
 
     /// Hands the operation in a slot on.
@@ -126,6 +165,7 @@ impl<E: Endpoint> Running<'_, E> {
             verify: self.phase.verify,
             serial_consistency: self.phase.serial_consistency,
             timestamp_us: slot.pending.map(Pending::timestamp_us),
+            trace: slot.trace,
         };
         self.endpoint.begin(at, call);
     }
@@ -337,6 +377,10 @@ pub(crate) fn run_phase<E: Endpoint>(
         slots: (0..phase.in_flight).map(|_| Slot::default()).collect(),
         pausing: BinaryHeap::new(),
         timeout_ns: plan.operation_timeout_ms * 1_000_000,
+        traces: Traces {
+            asked: plan.trace.unwrap_or(0),
+            next: 0,
+        },
     };
     if let Some(most) = running.operations() {
         running.stopwatch = stopwatch().at_most(most);
@@ -356,4 +400,25 @@ fn places(plan: &RunPlan, phase: &Phase) -> Vec<usize> {
     let place = |name: &str| known.iter().position(|k| k == name).unwrap_or(0);
     let shares = phase.operations.iter();
     shares.map(|share| place(&share.operation)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_are_traced_spread_over_the_window() {
+        let traced = |asked, starts: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
+            let mut traces = Traces { asked, next: 0 };
+            starts.filter(|at| traces.are_due(*at, 1000)).collect()
+        };
+        assert_eq!(traced(4, &mut (0..1200)), [0, 250, 500, 750]);
+        assert!(traced(0, &mut (0..1000)).is_empty());
+        // After a stall one is traced, not all that were missed.
+        assert_eq!(
+            traced(10, &mut [0, 5, 460, 470, 510].into_iter()),
+            [0, 460, 510]
+        );
+        assert_eq!(traced(5000, &mut (0..10)).len(), 10);
+    }
 }

@@ -3,9 +3,10 @@
 
 use crate::endpoint::Over;
 use crate::stopwatch::Timing;
+use helenus_model::cql::uuid_text;
 use helenus_model::sample::{
     CoordinatorInterval, FailureKind, Interval, OperationInterval, Outcome, SLOWEST_KEPT,
-    SampleLine, SlowOperation, Stretch, TENTH_NS, Tenth,
+    SampleLine, SlowOperation, Stretch, TENTH_NS, Tenth, TracedOperation,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,6 +34,25 @@ struct Slow {
 impl Slow {
     fn time_ns(&self) -> u64 {
         self.timing.response_ns.unwrap_or(self.timing.service_ns)
+    }
+}
+
+impl Slow {
+    /// With the operation's and its coordinator's names.
+    fn named(self, names: &[String], address: &dyn Fn(u32) -> Option<String>) -> SlowOperation {
+        SlowOperation {
+            operation: names[self.operation].clone(),
+            intended_ns: self
+                .timing
+                .response_ns
+                .map(|ns| self.end_ns.saturating_sub(ns)),
+            start_ns: self.end_ns.saturating_sub(self.timing.service_ns),
+            end_ns: self.end_ns,
+            lateness_ns: self.timing.lateness_ns,
+            coordinator: self.over.and_then(|over| address(over.coordinator)),
+            connection: self.over.map(|over| over.connection),
+            stream: self.over.map(|over| over.stream),
+        }
     }
 }
 
@@ -69,19 +89,7 @@ impl Slowest {
     ) -> Vec<SlowOperation> {
         self.shortest_ns = 0;
         self.kept.sort_by_key(|one| Reverse(one.time_ns()));
-        let named = |slow: Slow| SlowOperation {
-            operation: names[slow.operation].clone(),
-            intended_ns: slow
-                .timing
-                .response_ns
-                .map(|ns| slow.end_ns.saturating_sub(ns)),
-            start_ns: slow.end_ns.saturating_sub(slow.timing.service_ns),
-            end_ns: slow.end_ns,
-            lateness_ns: slow.timing.lateness_ns,
-            coordinator: slow.over.and_then(|over| address(over.coordinator)),
-            connection: slow.over.map(|over| over.connection),
-            stream: slow.over.map(|over| over.stream),
-        };
+        let named = |slow: Slow| slow.named(names, address);
         self.kept.drain(..).map(named).collect()
     }
 }
@@ -118,6 +126,8 @@ pub(crate) struct Recorder {
     measured: Vec<OperationInterval>,
     /// Of the warm-up and of the measurement window.
     slowest: [Slowest; 2],
+    /// Of the measurement window, those that were traced.
+    traced: Vec<(Slow, [u8; 16])>,
     /// By coordinator's place, of the measurement window; empty where there is one alone.
     coordinators: Vec<CoordinatorInterval>,
     several: bool,
@@ -136,6 +146,7 @@ impl Recorder {
             warmup: empty.clone(),
             measured: empty,
             slowest: Default::default(),
+            traced: Vec::new(),
             coordinators: Vec::new(),
             several: false,
             from_ns,
@@ -181,12 +192,15 @@ impl Recorder {
             over,
         } = facts;
         if outcome == Outcome::Completed {
-            self.slowest[timing.stretch as usize].see(Slow {
+            let slow = Slow {
                 operation,
                 timing: *timing,
                 end_ns,
                 over,
-            });
+            };
+            self.slowest[timing.stretch as usize].see(slow);
+            let trace = over.and_then(|over| over.trace);
+            self.traced.extend(trace.map(|id| (slow, id)));
         }
         if let Some(over) = over.filter(|_| self.several) {
             self.coordinated(over, timing, outcome);
@@ -263,6 +277,11 @@ impl Recorder {
         address: &dyn Fn(u32) -> Option<String>,
     ) -> Vec<SampleLine> {
         let from_ns = std::mem::replace(&mut self.from_ns, now_ns);
+        let traced = std::mem::take(&mut self.traced).into_iter();
+        let mut traced = traced.map(|(slow, id)| TracedOperation {
+            session: uuid_text(&id),
+            operation: slow.named(&self.names, address),
+        });
         let mut tenths = std::mem::take(&mut self.tenths);
         let coordinators = std::mem::take(&mut self.coordinators).into_iter().zip(0..);
         let mut coordinators: BTreeMap<String, CoordinatorInterval> = coordinators
@@ -295,6 +314,10 @@ impl Recorder {
                         Vec::new()
                     },
                     slowest: self.slowest[stretch as usize].take(&self.names, address),
+                    traced: match stretch {
+                        Stretch::Warmup => Vec::new(),
+                        Stretch::Measured => traced.by_ref().collect(),
+                    },
                     coordinators: match stretch {
                         Stretch::Warmup => BTreeMap::new(),
                         Stretch::Measured => std::mem::take(&mut coordinators),
@@ -359,6 +382,7 @@ mod tests {
                         coordinator: (number % 2) as u32,
                         connection: 3,
                         stream: 9,
+                        trace: (number == 3).then_some([7; 16]),
                     }),
                 };
                 recorder.ended(0, &timing, Outcome::Completed, &facts);
@@ -395,6 +419,15 @@ mod tests {
             .map(|c| c.service.count())
             .collect();
         assert_eq!(by, [500, 500]);
+        let traced: Vec<_> = first
+            .traced
+            .iter()
+            .map(|one| (one.session.as_str(), one.operation.time_ns()))
+            .collect();
+        assert_eq!(
+            traced,
+            [("07070707-0707-0707-0707-070707070707", mixed[2] + 5)]
+        );
         // The next interval starts with none, however fast its operations are.
         let next = interval(&[3, 4]);
         let kept: Vec<u64> = next.slowest.iter().map(|one| one.time_ns() - 5).collect();

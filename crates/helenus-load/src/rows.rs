@@ -59,6 +59,7 @@ impl RowWriter {
                 verify: false,
                 serial_consistency: None,
                 timestamp_us: None,
+                trace: false,
             },
         );
     }

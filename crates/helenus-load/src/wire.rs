@@ -21,8 +21,10 @@ use crate::stop::Stop;
 use crate::sys;
 use dialer::{Access, News};
 use helenus_cql::client::{Compression, ConnectOptions, Credentials, HandedOver, Secret, Tls};
-use helenus_cql::codec::envelope::Opcode;
-use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, Version, answer};
+use helenus_cql::codec::envelope::{Opcode, flag};
+use helenus_cql::codec::{
+    Answer, Consistency, Request, ServerErrorKind, Version, answer, tracing_id,
+};
 use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
@@ -99,6 +101,8 @@ struct Slot {
     start_ns: u64,
     place: Place,
     forgotten: u8,
+    /// Whether the coordinator is asked to trace it.
+    trace: bool,
 }
 
 /// Where an operation is.
@@ -357,7 +361,8 @@ impl Wire {
             true => Opcode::Batch,
             false => Opcode::Execute,
         };
-        envelope(&mut slot.envelope, (version, opcode), |out| {
+        let flags = if slot.trace { flag::TRACING } else { 0 };
+        envelope(&mut slot.envelope, (version, flags, opcode), |out| {
             slot.draft
                 .encode(&self.statements, version, self.consistency, out)
         })
@@ -491,6 +496,7 @@ impl Wire {
                     coordinator: node,
                     connection,
                     stream: view.header.stream,
+                    trace: tracing_id(&view.header, view.body),
                 }),
                 result,
             });
@@ -515,7 +521,7 @@ impl Wire {
         };
         let mut bytes = Vec::new();
         let version = link.version;
-        let encoded = envelope(&mut bytes, (version, Opcode::Prepare), |out| {
+        let encoded = envelope(&mut bytes, (version, 0, Opcode::Prepare), |out| {
             request.encode(version, out)
         });
         let sent = encoded.ok().and_then(|()| {
@@ -633,6 +639,7 @@ impl Endpoint for Wire {
             self.slots.resize_with(at + 1, Slot::default);
         }
         let slot = &mut self.slots[at];
+        slot.trace = call.trace;
         slot.draft.begin(call);
         (slot.start_ns, slot.forgotten, slot.place) = (0, 0, Place::Nowhere);
         if let Err(why) = self.submit(at) {

@@ -119,6 +119,8 @@ pub mod gc_log;
 
 pub mod tail;
 
+pub mod trace;
+
 pub mod steady;
 
 pub mod overload;

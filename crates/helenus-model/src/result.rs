@@ -14,6 +14,7 @@ use crate::stats::Blocks;
 use crate::steady::Steadiness;
 use crate::tail::{Evidence, Tail};
 use crate::telemetry::Emulated;
+use crate::trace::Traces;
 use crate::workload::own::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -171,6 +172,9 @@ pub struct Around {
     /// Profiles of nodes; their stacks are among what was seen beside the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profiled>,
+    /// What coordinators wrote down of traced operations, where some were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
 }
 
 /// One operation of one phase.

@@ -94,6 +94,9 @@ pub struct RunPlan {
     /// What is profiled in its measurement windows; none profiles nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfilePlan>,
+    /// Operations of each measurement window that their coordinators trace; none traces nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<u32>,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -344,6 +347,7 @@ impl RunPlan {
             compression: None,
             search: None,
             profile: None,
+            trace: None,
             round_trips: Vec::new(),
         }
     }

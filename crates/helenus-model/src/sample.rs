@@ -6,7 +6,7 @@ mod slowest;
 
 pub use clock::clock_shift;
 pub(crate) use slowest::merge_slowest;
-pub use slowest::{CoordinatorInterval, SLOWEST_KEPT, SlowOperation};
+pub use slowest::{CoordinatorInterval, SLOWEST_KEPT, SlowOperation, TracedOperation};
 
 use crate::format::Format;
 use crate::histogram::Histogram;
@@ -108,6 +108,9 @@ pub struct Interval {
     /// The slowest of the operations that completed, the slowest first; at most 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowest: Vec<SlowOperation>,
+    /// Operations that completed and that their coordinators traced. Not kept in the history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traced: Vec<TracedOperation>,
     /// Service times by coordinator's address, where there is more than one. Not kept in the history.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub coordinators: BTreeMap<String, CoordinatorInterval>,
@@ -542,6 +545,7 @@ mod tests {
                 connection: Some(0),
                 stream: Some(7),
             }],
+            traced: vec![],
             coordinators: BTreeMap::new(),
         });
         let json = line.to_json().expect("writes");
@@ -566,6 +570,7 @@ mod tests {
             operations: BTreeMap::new(),
             tenths: vec![],
             slowest: vec![],
+            traced: vec![],
             coordinators: BTreeMap::new(),
         }
     }

@@ -287,6 +287,17 @@ impl Evidence {
         name.map_or(address, String::as_str).to_owned()
     }
 
+    /// The name of the node at an IP address; the address where it is not known.
+    pub fn name_of_ip(&self, ip: &str) -> String {
+        let at_ip = |address: &str| {
+            address
+                .rsplit_once(':')
+                .is_some_and(|(host, _)| host.trim_matches(['[', ']']) == ip)
+        };
+        let found = self.names.iter().find(|(address, _)| at_ip(address));
+        found.map_or(ip, |(_, name)| name).to_owned()
+    }
+
     /// The times between two readings of a source in which a counter was more than a share of another.
     #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
     fn seconds(

@@ -3,6 +3,7 @@
 
 use crate::flame::Profile;
 use crate::sample::SlowOperation;
+use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
 
 mod emulator;
@@ -26,13 +27,16 @@ pub const EMULATOR: &str = "@emulator";
 /// The name under which the slowest operations of each interval are kept; no node can have it.
 pub const SLOWEST: &str = "@slowest";
 
+/// The name under which traced operations are kept; no node can have it.
+pub const TRACED: &str = "@traced";
+
 /// A node that was not seen for so long is down, in nanoseconds: it is looked at every second.
 pub const UNSEEN_NS: u64 = 3_000_000_000;
 
 /// What was seen of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// A node's name, [`HOST`], [`GENERATOR`], [`EMULATOR`], [`SLOWEST`], or the target of a fault behind an `@`.
+    /// A node's name, [`HOST`], [`GENERATOR`], [`EMULATOR`], [`SLOWEST`], [`TRACED`], or the target of a fault behind an `@`.
     pub source: String,
     /// When, on the run's monotonic clock, in nanoseconds.
     pub at_ns: u64,
@@ -54,6 +58,8 @@ pub enum Seen {
     Emulator(EmulatorSample),
     /// The slowest operations of an interval, the slowest first; `at_ns` is the interval's end.
     Slowest(Slowest),
+    /// A traced operation; `at_ns` is its end.
+    Traced(Trace),
     /// A node's stacks; `at_ns` is the beginning of the profile.
     Profile(Profile),
     /// Something with a beginning and an end; `at_ns` is its beginning.

@@ -150,6 +150,7 @@ impl History {
                 operations: interval_operations(&one, row.get(0)?)?,
                 tenths: Vec::new(),
                 slowest: Vec::new(),
+                traced: Vec::new(),
                 coordinators: BTreeMap::new(),
             })
         })?;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest (QEMU)";
+pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest, join (QEMU)";
 
 /// Form of the lines.
 const FORMAT: &str = "helenus.proof-hosts/1";
@@ -29,12 +29,13 @@ type Part = (
 );
 
 /// All parts; the first two are run where none is named.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("ansible", ansible::life),
     ("secured", ansible::secured),
     ("swarm", swarm::run),
     ("tofu", tofu::run),
-    ("guest", guest::run),
+    ("guest", guest::life),
+    ("join", guest::join),
 ];
 
 /// Parts that need nothing but Ansible and sshd.

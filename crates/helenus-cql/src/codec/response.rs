@@ -82,6 +82,12 @@ impl Extras {
     }
 }
 
+/// The id of the trace that a response belongs to, where one was asked for.
+pub fn tracing_id(header: &Header, body: &[u8]) -> Option<[u8; 16]> {
+    let traced = header.flags & flag::TRACING != 0;
+    body.first_chunk().filter(|_| traced).copied()
+}
+
 /// Reads the answer to a statement without copying rows; an error is `Err` inside.
 ///
 /// # Errors

@@ -32,8 +32,8 @@ pub enum LabEvent<'a> {
     Seen(&'a [Reading]),
     /// A fault of the time line, in its words, and what became of it.
     Fault(&'a str, &'a Turned),
-    /// A measurement window has no profile, and why.
-    NotProfiled(&'a str),
+    /// Something that was asked for beside the run is missing, and why.
+    Missing(&'a str),
     /// An interval of the probe or of a phase.
     Interval {
         /// The phase.

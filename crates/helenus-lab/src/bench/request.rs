@@ -100,6 +100,8 @@ pub struct BenchRequest {
     pub ledger: Option<ledger::Keep>,
     /// What is profiled in its measurement windows; without a node the first. None profiles nothing.
     pub profile: Option<ProfileAsked>,
+    /// Operations of each measurement window that their coordinators trace; none traces nothing.
+    pub trace: Option<u32>,
     /// Its place in a comparison of levels.
     pub cell: Option<Cell>,
     /// A word to find the run by.
@@ -140,6 +142,7 @@ impl BenchRequest {
             search: None,
             ledger: None,
             profile: None,
+            trace: None,
             cell: None,
             tag: None,
             recorded: true,

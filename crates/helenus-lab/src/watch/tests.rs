@@ -72,6 +72,7 @@ fn interval(start_ns: u64, stretch: Stretch) -> SampleLine {
         operations: BTreeMap::new(),
         tenths: vec![],
         slowest: vec![],
+        traced: vec![],
         coordinators: BTreeMap::new(),
     })
 }

@@ -323,7 +323,7 @@ pub(super) fn unsendable(error: &EncodeError) -> Fault {
 /// Writes a header without its stream and length, the body, and then the length.
 pub(super) fn envelope(
     out: &mut Vec<u8>,
-    (version, opcode): (Version, Opcode),
+    (version, flags, opcode): (Version, u8, Opcode),
     body: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     const LENGTH_AT: usize = HEADER_BYTES - 4;
@@ -331,7 +331,7 @@ pub(super) fn envelope(
     Header {
         version,
         response: false,
-        flags: 0,
+        flags,
         stream: 0,
         opcode,
         length: 0,

@@ -36,6 +36,7 @@ fn interval(from_s: u64, counts: [u64; 3], response_ms: u64) -> Interval {
         operations: BTreeMap::from([("read".to_owned(), operation)]),
         tenths: Vec::new(),
         slowest: Vec::new(),
+        traced: Vec::new(),
         coordinators: BTreeMap::new(),
     }
 }

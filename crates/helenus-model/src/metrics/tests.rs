@@ -59,6 +59,7 @@ fn interval(stretch: Stretch, times_ms: &[u64]) -> Interval {
         operations: BTreeMap::from([("read".to_owned(), operation)]),
         tenths: Vec::new(),
         slowest: Vec::new(),
+        traced: Vec::new(),
         coordinators: BTreeMap::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::sample::CoordinatorInterval;
 use crate::seed::Seed;
 use crate::tail::Evidence;
 use crate::telemetry::{EventKind, NodeSample, Reading, Seen, Window};
+use crate::trace::Traces;
 use serde::{Deserialize, Serialize};
 
 /// What one node did during a measurement window. What could not be seen is absent.
@@ -88,6 +89,7 @@ impl Around {
                 .filter(|(_, seen)| *seen != NodeAround::default())
                 .collect(),
             emulator: window.emulated(),
+            traces: Traces::of(window.traces()),
             profiles: window
                 .profiles()
                 .map(|(node, at_ns, profile)| Profiled::of(node, at_ns, profile))
@@ -113,6 +115,9 @@ impl Around {
         self.coordinators = coordinators
             .map(|(address, one)| (evidence.name_of(&address), one))
             .collect();
+        if let Some(traces) = &mut self.traces {
+            traces.name_nodes(&|address| evidence.name_of_ip(address));
+        }
         self
     }
 }

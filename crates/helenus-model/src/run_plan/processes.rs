@@ -56,9 +56,11 @@ impl RunPlan {
                 in_flight: in_flight(phase),
                 ..phase.clone()
             });
+            let part = |traces: u32| process.part(u64::from(traces)).try_into().ok();
             Self {
                 process: Some(process),
                 phases: phases.collect(),
+                trace: self.trace.and_then(part),
                 ..self.clone()
             }
         });

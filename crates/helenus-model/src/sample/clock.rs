@@ -1,7 +1,7 @@
 //! Lines of a generator on another machine, on the clock of whoever reads them.
 //! Refuses to look at a clock: what was read is given.
 
-use super::SampleLine;
+use super::{SampleLine, SlowOperation};
 
 impl SampleLine {
     /// The same on a monotonic clock that is ahead of this line's by so many nanoseconds: what a generator on another
@@ -14,11 +14,9 @@ impl SampleLine {
             Self::Interval(interval) => {
                 shift(&mut interval.start_ns);
                 shift(&mut interval.end_ns);
-                for slow in &mut interval.slowest {
-                    slow.intended_ns.iter_mut().for_each(shift);
-                    shift(&mut slow.start_ns);
-                    shift(&mut slow.end_ns);
-                }
+                let traced = interval.traced.iter_mut().map(|one| &mut one.operation);
+                let all = interval.slowest.iter_mut().chain(traced);
+                all.flat_map(SlowOperation::times_mut).for_each(shift);
             }
             Self::PhaseEnd(end) => {
                 shift(&mut end.measured_from_ns);
@@ -50,7 +48,7 @@ pub fn clock_shift(own: (u64, u64), other: (u64, u64)) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Header, Interval, SlowOperation, StartMeans, Stretch, VERSION};
+    use super::super::{Header, Interval, StartMeans, Stretch, VERSION};
     use super::*;
     use crate::format::Format;
     use crate::run_plan::Pacing;
@@ -99,6 +97,7 @@ mod tests {
                 connection: None,
                 stream: None,
             }],
+            traced: vec![],
             coordinators: BTreeMap::new(),
         };
         let line = SampleLine::Interval(interval(101, 102));

@@ -35,7 +35,23 @@ pub struct SlowOperation {
     pub stream: Option<i16>,
 }
 
+/// An operation that its coordinator was asked to trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedOperation {
+    /// Id of the session in `system_traces`, as a UUID's text.
+    pub session: String,
+    /// Its times and its way.
+    #[serde(flatten)]
+    pub operation: SlowOperation,
+}
+
 impl SlowOperation {
+    /// All its moments, to be moved to another clock.
+    pub(crate) fn times_mut(&mut self) -> impl Iterator<Item = &mut u64> {
+        let intended = self.intended_ns.iter_mut();
+        intended.chain([&mut self.start_ns, &mut self.end_ns])
+    }
+
     /// From where its time counts: its intended start, in a closed loop its start.
     pub fn from_ns(&self) -> u64 {
         self.intended_ns.unwrap_or(self.start_ns)

@@ -340,6 +340,7 @@ fn add(sum: &mut Interval, other: &Interval) {
         own.response_sum_ns += other.response_sum_ns;
     }
     merge_slowest(&mut sum.slowest, &other.slowest);
+    sum.traced.extend_from_slice(&other.traced);
     for (coordinator, one) in &other.coordinators {
         let own = sum.coordinators.entry(coordinator.clone()).or_default();
         own.merge(one);
@@ -417,6 +418,7 @@ mod tests {
                     stream: None,
                 })
                 .collect(),
+            traced: vec![],
             coordinators: BTreeMap::new(),
         })
     }

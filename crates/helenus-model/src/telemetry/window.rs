@@ -7,6 +7,7 @@ use super::{
 };
 use crate::fault::script::spoken_of;
 use crate::flame::{Profile, ProfilePlan};
+use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
@@ -226,6 +227,16 @@ impl<'a> Window<'a> {
                 (words.to_string(), self.covered(vec![part]))
             })
             .collect()
+    }
+
+    /// The operations that ended in it and were traced.
+    pub fn traces(&self) -> impl Iterator<Item = &'a Trace> {
+        let within = self.from_ns..=self.to_ns;
+        let readings = self.readings.iter();
+        readings.filter_map(move |reading| match &reading.seen {
+            Seen::Traced(trace) if within.contains(&reading.at_ns) => Some(trace),
+            _ => None,
+        })
     }
 
     /// Faults that were asked for and not made, at whatever moment of the run: without one the run is another.

@@ -153,6 +153,7 @@ mod tests {
             operations: BTreeMap::from([("read".to_owned(), one)]),
             tenths: vec![],
             slowest: vec![],
+            traced: vec![],
             coordinators: BTreeMap::new(),
         }
     }

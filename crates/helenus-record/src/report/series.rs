@@ -387,6 +387,7 @@ mod tests {
             )]),
             tenths: vec![],
             slowest: vec![],
+            traced: vec![],
             coordinators: std::collections::BTreeMap::new(),
         };
         let joined = joined(&[

@@ -90,6 +90,7 @@ pub(crate) fn interval(phase: usize, n: u64) -> Interval {
         operations: BTreeMap::from([(name.to_owned(), one)]),
         tenths: Vec::new(),
         slowest: Vec::new(),
+        traced: Vec::new(),
         coordinators: BTreeMap::new(),
     }
 }

@@ -149,6 +149,7 @@ fn interval(phase: &Phase, place: usize, warm_up: bool, at: u64, samples: u64) -
             .collect(),
         tenths: vec![],
         slowest: vec![],
+        traced: vec![],
         coordinators: BTreeMap::new(),
     }
 }

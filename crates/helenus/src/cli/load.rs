@@ -6,6 +6,7 @@ use super::flame::EventArg;
 use clap::{Args, ValueEnum};
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
+use helenus_model::trace::TRACES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
 use helenus_model::workload::ReplicationFactor;
 use std::net::SocketAddr;
@@ -91,6 +92,10 @@ pub(crate) struct CommonLoad {
     /// The node that --flame profiles [default: the first]
     #[arg(long, value_name = "NODE", requires = "flame")]
     pub(crate) flame_node: Option<String>,
+    /// Have N operations of each measurement window traced by their coordinators, spread evenly over it: their time in the
+    /// nodes, step by step, beside their service times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(TRACES_MOST)))]
+    pub(crate) trace: Option<u32>,
     #[command(flatten)]
     pub(crate) shown: Shown,
     /// How arrivals are spread over time

@@ -34,9 +34,11 @@ use std::time::Duration;
   helenus run kv --rate 2000 --flame     what a node's CPU does meanwhile: a flame graph in `helenus report @last`
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
+  helenus run kv --rate 2000 --trace 100 --detail
+                                         100 operations traced by the nodes: network, server, step by step
   helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
-  helenus run kv --rate 2000 --on hosts:demo
                                          two generators as pods of a Job, away from the nodes
+  helenus run kv --rate 2000 --on hosts:demo
   helenus run kv --rate 20k --hosts 10.0.0.1 --agent 'ssh user@10.0.0.5 helenus load-agent --stdio'
                                          the load comes from there (`helenus load-agent --help`)
   helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
@@ -77,7 +79,7 @@ pub(crate) struct Run {
 }
 
 /// What a search for a rate decides itself, or cannot have.
-const SEARCHES_WITHOUT: [&str; 10] = [
+const SEARCHES_WITHOUT: [&str; 11] = [
     "agents",
     "rate",
     "rate_steps",
@@ -88,6 +90,7 @@ const SEARCHES_WITHOUT: [&str; 10] = [
     "flame",
     "ledger",
     "positions",
+    "trace",
 ];
 
 /// How a workload is run.

@@ -285,6 +285,12 @@ pub(crate) fn with_common(
 ) -> Result<BenchRequest, CommandError> {
     let seed = Seed(common.seed.unwrap_or_else(random));
     let agents = agent::of(&common.agents, &place)?;
+    if let (Where::Kube { name, .. }, Some(_)) = (&place, common.trace) {
+        let text = format!("--trace cannot be read from the pods of {name}");
+        return Err(CommandError::new(code::USAGE, text).hint(format!(
+            "leave it out, or trace a statement with `helenus kube cql {name}`"
+        )));
+    }
     Ok(BenchRequest {
         consistency: level(common.cl),
         client_dc: common.client_dc.clone(),
@@ -302,6 +308,7 @@ pub(crate) fn with_common(
             node: common.flame_node.clone(),
             event: event.into(),
         }),
+        trace: common.trace,
         max_errors: common.max_errors,
         tag: common.tag.clone(),
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

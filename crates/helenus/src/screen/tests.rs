@@ -85,6 +85,7 @@ fn picture(nodes: usize, seconds: u64) -> Picture {
             ]),
             tenths: Vec::new(),
             slowest: Vec::new(),
+            traced: Vec::new(),
             coordinators: BTreeMap::new(),
         };
         picture.interval(&phase, &interval, (at + 1, 60));

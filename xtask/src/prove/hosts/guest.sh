@@ -15,6 +15,7 @@
 # The processor is emulated: a node takes minutes to start. GUEST_ACCEL=kvm where KVM works; where only /dev/kvm is there, a guest
 # with it says nothing for ever.
 # With GUEST_BASE=FOLDER the disk without keys is kept there for the next time.
+# A second guest joins the first one's network: GUEST of its own, GUEST_NR=2 (its addresses end in 21 and 22), GUEST_KEY the first one's key.
 # Needs root, /dev/net/tun and: mmdebstrap qemu-system-x86 e2fsprogs iproute2 openssh-client. Ends only processes whose ids it has written.
 set -eu
 
@@ -27,7 +28,9 @@ ACCEL=${GUEST_ACCEL:-tcg,thread=multi}
 SOURCES=${GUEST_SOURCES:-/etc/apt/sources.list.d/debian.sources}
 BASE=${GUEST_BASE:-$R/base}
 PACKAGES=systemd,systemd-sysv,dbus,udev,openssh-server,python3,sudo,iproute2,procps,linux-image-cloud-amd64,initramfs-tools,ca-certificates
-MAC=52:54:00:48:45:01
+NR=${GUEST_NR:-1}
+MAC=52:54:00:48:45:0$NR
+TAP=${P}t$NR
 
 say() { echo "$*" >&2; }
 
@@ -44,15 +47,20 @@ base() {
 disk() {
   local s=$BASE/system d=$R/own
   mkdir -p "$d"
-  ssh-keygen -q -t ed25519 -N '' -C guest -f "$R/key"
+  if [ -n "${GUEST_KEY:-}" ]; then
+    cp -p "$GUEST_KEY" "$R/key"
+    cp -p "$GUEST_KEY.pub" "$R/key.pub"
+  else
+    ssh-keygen -q -t ed25519 -N '' -C guest -f "$R/key"
+  fi
   cp -a "$s" "$d/root"
-  echo guest >"$d/root/etc/hostname"
-  printf '127.0.0.1 localhost\n127.0.1.1 guest\n' >"$d/root/etc/hosts"
+  echo "guest$NR" >"$d/root/etc/hostname"
+  printf '127.0.0.1 localhost\n127.0.1.1 guest%s\n' "$NR" >"$d/root/etc/hosts"
   echo "/dev/vda / ext4 defaults 0 1" >"$d/root/etc/fstab"
   # QEMU's user network answers there.
   rm -f "$d/root/etc/resolv.conf"
   echo "nameserver 10.0.2.3" >"$d/root/etc/resolv.conf"
-  printf '[Match]\nMACAddress=%s\n[Network]\nAddress=%s.11/24\nAddress=%s.12/24\n' "$MAC" "$NET" "$NET" \
+  printf '[Match]\nMACAddress=%s\n[Network]\nAddress=%s.%s1/24\nAddress=%s.%s2/24\n' "$MAC" "$NET" "$NR" "$NET" "$NR" \
     >"$d/root/etc/systemd/network/10-lab.network"
   printf '[Match]\nType=ether\n[Network]\nDHCP=ipv4\n[DHCPv4]\nUseDNS=no\n[Link]\nRequiredForOnline=no\n' \
     >"$d/root/etc/systemd/network/20-packages.network"
@@ -65,11 +73,11 @@ disk() {
   chroot "$d/root" chown -R ops:ops /home/ops/.ssh
   rm -f "$d/root"/etc/ssh/ssh_host_*
   ssh-keygen -q -t ed25519 -N '' -C guest -f "$d/root/etc/ssh/ssh_host_ed25519_key"
-  for n in 11 12; do
+  for n in "${NR}1" "${NR}2"; do
     echo "$NET.$n $(cut -d' ' -f1-2 "$d/root/etc/ssh/ssh_host_ed25519_key.pub")"
   done >"$R/known_hosts"
-  printf 'Host guest\n HostName %s.11\n User ops\n IdentityFile %s\n IdentitiesOnly yes\n UserKnownHostsFile %s\n ConnectTimeout 5\n LogLevel ERROR\n' \
-    "$NET" "$R/key" "$R/known_hosts" >"$R/ssh"
+  printf 'Host guest\n HostName %s.%s1\n User ops\n IdentityFile %s\n IdentitiesOnly yes\n UserKnownHostsFile %s\n ConnectTimeout 5\n LogLevel ERROR\n' \
+    "$NET" "$NR" "$R/key" "$R/known_hosts" >"$R/ssh"
   cp "$d/root"/boot/vmlinuz-* "$R/kernel"
   cp "$d/root"/boot/initrd.img-* "$R/initrd"
   truncate -s 6G "$R/disk"
@@ -83,18 +91,18 @@ qemu() {
     -kernel "$R/kernel" -initrd "$R/initrd" -append "root=/dev/vda rw console=ttyS0 quiet panic=5 net.ifnames=0" \
     -drive "file=$R/disk,format=raw,if=virtio,cache=unsafe" \
     -device virtio-rng-pci \
-    -netdev "tap,id=lab,ifname=${P}t,script=no,downscript=no" -device "virtio-net-pci,netdev=lab,mac=$MAC" \
+    -netdev "tap,id=lab,ifname=$TAP,script=no,downscript=no" -device "virtio-net-pci,netdev=lab,mac=$MAC" \
     -netdev user,id=packages -device virtio-net-pci,netdev=packages
 }
 
 begin() {
-  ip tuntap add "${P}t" mode tap
+  ip tuntap add "$TAP" mode tap
   case $ACCEL in
     tcg*) qemu "$ACCEL" Westmere ;;
     *) qemu "$ACCEL" host ;;
   esac
-  ip link set "${P}t" netns "${P}c"
-  ip -n "${P}c" link set "${P}t" master br0 up
+  ip link set "$TAP" netns "${P}c"
+  ip -n "${P}c" link set "$TAP" master br0 up
 }
 
 end() {
@@ -103,7 +111,7 @@ end() {
   if grep -qs "$R/disk" "/proc/$pid/cmdline"; then kill -KILL "$pid"; fi
   for _ in $(seq 50); do [ -d "/proc/$pid" ] || break; sleep 0.1; done
   rm -f "$R/pid"
-  ip -n "${P}c" link del "${P}t" 2>/dev/null || true
+  ip -n "${P}c" link del "$TAP" 2>/dev/null || true
 }
 
 shell() { ip netns exec "${P}c" ssh -F "$R/ssh" guest "$@"; }
@@ -123,23 +131,27 @@ up)
   mkdir -p "$R"
   base
   disk
-  ip netns add "${P}c"
-  ip -n "${P}c" link set lo up
-  ip -n "${P}c" link add name br0 type bridge
-  ip -n "${P}c" addr add "$NET.1/24" dev br0
-  ip -n "${P}c" link set br0 up
+  if ! ip netns list | grep -qw "${P}c"; then
+    ip netns add "${P}c"
+    ip -n "${P}c" link set lo up
+    ip -n "${P}c" link add name br0 type bridge
+    ip -n "${P}c" addr add "$NET.1/24" dev br0
+    ip -n "${P}c" link set br0 up
+  fi
   begin
   answers ''
-  echo "guest $NET.11 $NET.12"
+  echo "guest $NET.${NR}1 $NET.${NR}2"
   ;;
 down)
   # ssh's own shared connections to the guest.
   for pid in $(ip netns pids "${P}c" 2>/dev/null); do kill "$pid" 2>/dev/null || true; done
   end
-  ip link del "${P}t" 2>/dev/null || true
-  ip netns del "${P}c" 2>/dev/null || true
+  ip link del "$TAP" 2>/dev/null || true
+  # The last guest takes the network with it.
+  other=$(ip -n "${P}c" -br link 2>/dev/null | grep -o "^${P}t[0-9]" || true)
+  [ -n "$other" ] || ip netns del "${P}c" 2>/dev/null || true
   rm -rf "$R"
-  left=$(ip netns list | grep -w "${P}c" || true; ip -br link | grep -w "${P}t" || true; ls -d "$R" 2>/dev/null || true)
+  left=$([ -n "$other" ] || ip netns list | grep -w "${P}c" || true; ip -br link | grep -w "$TAP" || true; ls -d "$R" 2>/dev/null || true)
   [ -z "$left" ] && echo "nothing is left" || { say "left: $left"; exit 1; }
   ;;
 reboot)

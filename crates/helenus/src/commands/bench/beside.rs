@@ -5,6 +5,7 @@
 use crate::ui::Table;
 use helenus_model::result::PhaseResult;
 use helenus_model::tail::{Overlap, Slow, Tail};
+use helenus_model::trace::TracedTimes;
 use helenus_model::units::{Bytes, percent, thousands};
 use std::fmt::Write as _;
 
@@ -23,8 +24,108 @@ pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
             .concat(),
     };
     all.push_str(&super::distance::table(phases));
+    all.push_str(&traces(phases));
+    if detail {
+        all.push_str(&steps(phases));
+        all.push_str(&slowest_traces(phases));
+    }
     all.push_str(&profiles(phases));
     all
+}
+
+/// The traced operations of each phase.
+fn traced(phases: &[PhaseResult]) -> impl Iterator<Item = (&str, &str, &TracedTimes)> {
+    phases.iter().flat_map(|phase| {
+        let traces = phase.around.traces.iter();
+        let times = traces.flat_map(|traces| &traces.operations);
+        times.map(|(operation, times)| (phase.name.as_str(), operation.as_str(), times))
+    })
+}
+
+/// How long traced operations were in their coordinators, and how long outside.
+fn traces(phases: &[PhaseResult]) -> String {
+    let heads = [
+        "traced",
+        "op",
+        ">traces",
+        ">not whole",
+        ">service p50",
+        ">in the coordinator",
+        ">outside of it",
+    ];
+    let rows = traced(phases).map(|(phase, operation, times)| {
+        [
+            phase.to_owned(),
+            operation.to_owned(),
+            thousands(times.traces),
+            thousands(times.incomplete),
+            ms(times.service_p50_us),
+            ms(times.server_p50_us),
+            ms(times.outside_p50_us),
+        ]
+    });
+    listed(&heads, rows)
+}
+
+/// What took coordinators longest.
+fn steps(phases: &[PhaseResult]) -> String {
+    let heads = [
+        "steps",
+        "op",
+        ">mean ms",
+        ">share",
+        "until the next step after",
+    ];
+    let rows = traced(phases).flat_map(|(phase, operation, times)| {
+        times.steps.iter().map(move |step| {
+            [
+                phase.to_owned(),
+                operation.to_owned(),
+                format!("{:.3}", step.mean_us / 1e3),
+                percent(step.share),
+                step.activity.clone(),
+            ]
+        })
+    });
+    listed(&heads, rows)
+}
+
+/// The slowest trace of each operation, step by step.
+fn slowest_traces(phases: &[PhaseResult]) -> String {
+    let each = traced(phases).flat_map(|(phase, operation, times)| {
+        times.slowest.iter().map(move |one| {
+            let time = one.operation.end_ns.saturating_sub(one.operation.start_ns);
+            #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+            let service = ms(time as f64 / 1e3);
+            let head = format!(
+                "\n{phase}, slowest traced {operation}: {service} ms, session {}\n",
+                one.session
+            );
+            let rows = one.steps.iter().map(|step| {
+                #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
+                let at = format!("{:.3}", step.at_us as f64 / 1e3);
+                [at, step.node.clone(), step.activity.clone()]
+            });
+            head + listed(&[">at ms", "node", "step"], rows).trim_start_matches('\n')
+        })
+    });
+    each.collect()
+}
+
+/// Microseconds as milliseconds.
+fn ms(us: f64) -> String {
+    format!("{:.2}", us / 1e3)
+}
+
+/// A table below an empty line; nothing where it has no row.
+fn listed<const N: usize>(heads: &[&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let mut table = Table::new(heads);
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return String::new();
+    }
+    rows.for_each(|row| table.row(row));
+    format!("\n{}", table.render())
 }
 
 /// The frames of each profile.

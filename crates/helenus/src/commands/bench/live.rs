@@ -112,9 +112,7 @@ impl<'a> Live<'a> {
                     self.draw();
                 }
             }
-            LabEvent::NotProfiled(why) => self
-                .ui
-                .caution(&format!("a measurement window was not profiled: {why}")),
+            LabEvent::Missing(what) => self.ui.caution(what),
             LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
             LabEvent::Rate {
                 reached_per_s,
