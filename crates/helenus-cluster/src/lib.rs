@@ -74,7 +74,6 @@ pub mod upgrade;
 pub mod agent;
 pub mod collect;
 pub mod doctor;
-pub mod host_speed;
 pub mod in_use;
 pub mod queue;
 pub mod telemetry;

@@ -15,7 +15,7 @@ pub use self::event::{Elsewhere, Finished, LabEvent};
 pub use self::request::{BenchRequest, ProfileAsked, Where};
 
 use self::error::no_rate;
-use self::kept::{Counted, speed_around, store, store_phase, store_readings};
+use self::kept::{Counted, store, store_phase, store_readings};
 use self::pods::{clocks, without};
 use self::searching::Searching;
 use crate::distance::{ApartError, Links};
@@ -28,7 +28,6 @@ use crate::traces::Traced;
 use crate::watch::Watch;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, with_causes};
-use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::kube::KubeJob;
 use helenus_cluster::net::client::NetError;
@@ -452,8 +451,6 @@ impl Bench<'_> {
             None => None,
         };
         let elsewhere = self.elsewhere.is_some();
-        let speed = || (!elsewhere).then(host_speed::look).flatten();
-        let speed_before = speed();
         let before = Before::look(self.context, self.cluster.as_ref());
         let mut watch = match (self.job.is_some(), elsewhere) {
             (true, _) => Watch::elsewhere(&plan),
@@ -527,7 +524,6 @@ impl Bench<'_> {
             },
         );
         self.plan = Some(plan.clone());
-        let speed_after = ran.is_ok().then(speed).flatten();
         if let Some(pods) = pods {
             let seen = self.pods_seen(pods, &mut outside);
             store_readings(&mut self.history, &seen);
@@ -585,8 +581,7 @@ impl Bench<'_> {
             around: seen.around(span, ended),
             evidence: seen.evidence(),
         };
-        let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
-        result.host_speed = speed_around(speed_before, speed_after);
+        let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
         self.generators = became.seen;
         self.result = Some(result);
         Ok(())

@@ -101,8 +101,8 @@ struct Slot {
     start_ns: u64,
     place: Place,
     forgotten: u8,
-    /// Whether the coordinator is asked to trace it.
-    trace: bool,
+    /// Its envelope's flags.
+    flags: u8,
 }
 
 /// Where an operation is.
@@ -361,8 +361,7 @@ impl Wire {
             true => Opcode::Batch,
             false => Opcode::Execute,
         };
-        let flags = if slot.trace { flag::TRACING } else { 0 };
-        envelope(&mut slot.envelope, (version, flags, opcode), |out| {
+        envelope(&mut slot.envelope, (version, slot.flags, opcode), |out| {
             slot.draft
                 .encode(&self.statements, version, self.consistency, out)
         })
@@ -639,7 +638,7 @@ impl Endpoint for Wire {
             self.slots.resize_with(at + 1, Slot::default);
         }
         let slot = &mut self.slots[at];
-        slot.trace = call.trace;
+        slot.flags = if call.trace { flag::TRACING } else { 0 };
         slot.draft.begin(call);
         (slot.start_ns, slot.forgotten, slot.place) = (0, 0, Place::Nowhere);
         if let Err(why) = self.submit(at) {

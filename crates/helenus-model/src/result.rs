@@ -20,13 +20,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod around;
-mod host_speed;
 mod sure;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
 pub use around::{CoordinatorResult, NodeAround};
-pub use host_speed::{CoreSpeed, HostSpeed, Speed};
 
 /// Share of a measured window from which on something held for all of it.
 const WHOLE: f64 = 0.995;
@@ -56,9 +55,6 @@ pub struct RunResult {
     /// What was read and not compared with what was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<Unchecked>,
-    /// How fast the generator's machine worked just before and just after; none if not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_speed: Option<HostSpeed>,
     /// By phase, in the plan's order.
     pub phases: Vec<PhaseResult>,
     /// The worst of the phases' verdicts.
@@ -569,7 +565,6 @@ impl RunResult {
             began_wall_ns: header.wall_ns,
             generator,
             unchecked: header.unchecked.clone(),
-            host_speed: None,
             verdict: verdict(&phases, plan.search.is_some()),
             phases,
         }

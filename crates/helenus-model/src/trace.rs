@@ -53,7 +53,8 @@ impl Trace {
         Some((micros(self.service_ns()) - of(self.server_us?)).max(0.0))
     }
 
-    fn service_ns(&self) -> u64 {
+    /// Its service time in nanoseconds.
+    pub fn service_ns(&self) -> u64 {
         self.operation
             .end_ns
             .saturating_sub(self.operation.start_ns)

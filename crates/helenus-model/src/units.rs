@@ -207,6 +207,20 @@ pub fn thousands(n: u64) -> String {
     grouped(&n.to_string())
 }
 
+/// Three significant digits, and never fewer than all before the point.
+pub fn digits(value: f64) -> String {
+    if (999.5..1e15).contains(&value) {
+        return whole(value);
+    }
+    let decimals = match value.abs() {
+        v if v == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
 /// A rate in whole operations a second, with [`thousands`]; what is below zero counts as zero.
 #[expect(
     clippy::cast_possible_truncation,

@@ -301,7 +301,6 @@ fn result_of(connection: &Connection, of: &RunSummary) -> Result<Option<RunResul
                 .get::<_, Option<Json<Header>>>("header")?
                 .map(|json| json.0.unchecked)
                 .unwrap_or_default(),
-            host_speed: row.get::<_, Option<Json<_>>>("host_speed")?.map(|j| j.0),
             phases: phases(connection, of.id)?,
             verdict,
         })

@@ -32,7 +32,6 @@ mod site;
 mod tables;
 mod tail;
 mod time;
-mod traces;
 mod words;
 
 pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};

@@ -408,7 +408,7 @@ fn update_run(
         "UPDATE run SET state = :state, result_format = :format, start_means = :start, pacing = :pacing, \
          load_began_wall_ns = :began, generator_cpu_us = :cpu, generator_cpu_per_operation_us = :cpu_each, \
          generator_max_rss_bytes = :rss, generator_voluntary_switches = :voluntary, \
-         generator_involuntary_switches = :involuntary, host_speed = :host_speed, verdict = :verdict WHERE id = :run",
+         generator_involuntary_switches = :involuntary, verdict = :verdict WHERE id = :run",
         named_params! {
             ":run": run,
             ":state": Word(RunState::from(ending)),
@@ -421,7 +421,6 @@ fn update_run(
             ":rss": generator.map(|g| g.max_rss_bytes),
             ":voluntary": generator.map(|g| g.voluntary_switches),
             ":involuntary": generator.map(|g| g.involuntary_switches),
-            ":host_speed": result.host_speed.map(Json),
             ":verdict": Word(result.verdict),
         },
     )?;

@@ -3,6 +3,7 @@
 
 use crate::cli::{Global, OutputFormat};
 use crate::error::{CommandError, code};
+use helenus_model::result::tables::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -299,6 +300,30 @@ impl Table {
             rows: vec![heads],
             right,
         }
+    }
+
+    /// Columns that have something, with the table's name as the first head. What a row has in common with the one above,
+    /// from the left, is not repeated. None where there is no row.
+    pub(crate) fn of(grid: &Grid) -> Option<Self> {
+        let shown = grid.shown();
+        let mut heads: Vec<&str> = shown.iter().map(|place| grid.heads[*place]).collect();
+        if let Some(first) = heads.first_mut()
+            && !grid.name.is_empty()
+        {
+            *first = grid.name;
+        }
+        let mut table = Self::new(&heads);
+        let mut above: Option<&Vec<String>> = None;
+        for row in &grid.rows {
+            let mut same = above.is_some();
+            let cells = shown.iter().map(|place| {
+                same = same && above.is_some_and(|above| above[*place] == row[*place]);
+                if same { "" } else { row[*place].as_str() }
+            });
+            table.row(cells.collect::<Vec<_>>());
+            above = Some(row);
+        }
+        above.map(|_| table)
     }
 
     /// One more row.

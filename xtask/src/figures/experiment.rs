@@ -7,7 +7,6 @@ use helenus_model::doubt::{DoubtKind, Verdict};
 use helenus_model::experiment::{
     Analysis, Bar, Covariates, Experiment, Fact, Planned, Progress, RunState, Stage, analyse, read,
 };
-use helenus_model::result::{HostSpeed, Speed};
 use helenus_model::seed::Seed;
 use helenus_record::report::{ExperimentReport, experiment_markdown};
 use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
@@ -294,19 +293,9 @@ fn covariates(rows: &[&Row]) -> Covariates {
         let seen = each.filter_map(|row| Some((cell(row, "phase").to_owned(), number(row, head)?)));
         seen.collect()
     };
-    let speed = |when: &str| {
-        Some(Speed {
-            per_s: number(first, &format!("host speed {when}"))?,
-            cpu_per_s: number(first, &format!("host CPU speed {when}"))?,
-        })
-    };
     Covariates {
         began_s: number(first, "began s"),
         runs_before: cell(first, "runs before").parse().ok(),
-        host_speed: HostSpeed {
-            before: speed("before"),
-            after: speed("after"),
-        },
         steal_share: by_phase("steal share"),
         run_queue_share: by_phase("run-queue share"),
     }
@@ -357,9 +346,8 @@ mod tests {
             ("runs before", "2"),
             ("steal share", "0.03"),
             ("run-queue share", ""),
+            // A column of older tables.
             ("host speed before", "24000"),
-            ("host CPU speed before", "24500"),
-            ("host speed after", ""),
         ]);
         let read = covariates(&[&new]);
         assert_eq!(
@@ -368,8 +356,6 @@ mod tests {
         );
         assert_eq!(read.steal_share["main"], 0.03);
         assert!(read.run_queue_share.is_empty());
-        assert_eq!(read.host_speed.before.map(|s| s.cpu_per_s), Some(24_500.0));
-        assert_eq!(read.host_speed.after, None);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What a run leaves as it goes: its lines in the history, and how far its phase is.
 //! Refuses to end a run whose history fails: that is told in the end.
 
-use helenus_model::result::{HostSpeed, Speed};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{Interval, SampleLine, Stretch};
 use helenus_model::telemetry::Reading;
@@ -53,11 +52,6 @@ pub(super) fn store_readings(
     {
         *history = Err(error);
     }
-}
-
-/// How fast this machine worked before and after the run; none where neither was seen.
-pub(super) fn speed_around(before: Option<Speed>, after: Option<Speed>) -> Option<HostSpeed> {
-    HostSpeed { before, after }.seen()
 }
 
 /// Operations that ended in the measurement window of the phase that runs.

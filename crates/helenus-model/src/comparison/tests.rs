@@ -80,7 +80,6 @@ fn result(phases: Vec<PhaseResult>) -> RunResult {
         began_wall_ns: 0,
         generator: None,
         unchecked: vec![],
-        host_speed: None,
         phases,
         verdict: Verdict::Valid,
     }

@@ -1,7 +1,7 @@
 //! What may explain the numbers of a run besides its settings: when it was, how old its nodes were, what the host did.
 //! Refuses to explain anything by it: the analysis does not read it.
 
-use crate::result::{Around, HostSpeed, RunResult};
+use crate::result::{Around, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,8 +14,6 @@ pub struct Covariates {
     /// Runs of the same life of the nodes before it; a load that warms them is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_before: Option<usize>,
-    /// How fast the generator's machine worked before and after it.
-    pub host_speed: HostSpeed,
     /// By phase, share of the host's CPU that the hypervisor took in the measurement window.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub steal_share: BTreeMap<String, f64>,
@@ -40,7 +38,6 @@ impl Covariates {
         Self {
             began_s: (began > 0).then_some(began as f64 / 1e9),
             runs_before: None,
-            host_speed: result.host_speed.unwrap_or_default(),
             steal_share: by_phase(|around| around.steal_share),
             run_queue_share: by_phase(|around| around.generator_run_queue_share),
         }

@@ -44,7 +44,6 @@ fn result(kind: Kind, ms: f64) -> RunResult {
         began_wall_ns: 0,
         generator: None,
         unchecked: vec![],
-        host_speed: None,
         phases: vec![PhaseResult {
             name: kind.word().to_owned(),
             rate_per_s: Some(100.0),

@@ -581,17 +581,8 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// Heads of what was observed beside a run. No factor can have such a name, and older tables end before them.
-const BESIDE: [&str; 8] = [
-    "began s",
-    "runs before",
-    "steal share",
-    "run-queue share",
-    "host speed before",
-    "host speed after",
-    "host CPU speed before",
-    "host CPU speed after",
-];
+/// Heads of what was observed beside a run. No factor can have such a name; older tables end before them or have more.
+const BESIDE: [&str; 4] = ["began s", "runs before", "steal share", "run-queue share"];
 
 /// What was observed beside a run, and beside this phase of it; empty where nothing was observed.
 fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
@@ -599,16 +590,11 @@ fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
         return Default::default();
     };
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let (before, after) = (of.host_speed.before, of.host_speed.after);
     [
         of.began_s.map_or(String::new(), |s| format!("{s:.3}")),
         of.runs_before.map_or(String::new(), |n| n.to_string()),
         number(of.steal_share.get(phase).copied()),
         number(of.run_queue_share.get(phase).copied()),
-        number(before.map(|speed| speed.per_s)),
-        number(after.map(|speed| speed.per_s)),
-        number(before.map(|speed| speed.cpu_per_s)),
-        number(after.map(|speed| speed.cpu_per_s)),
     ]
 }
 

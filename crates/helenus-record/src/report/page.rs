@@ -5,6 +5,7 @@ use crate::report::MARK;
 use crate::report::words::html;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use helenus_model::result::tables::Grid;
 use sha2::{Digest as _, Sha256};
 
 const STYLE: &str = include_str!("page.css");
@@ -194,6 +195,11 @@ pub(super) fn table<H: AsRef<str>>(heads: &[H], rows: &[Vec<String>]) -> String 
         shown.iter().map(head).collect::<String>(),
         rows.iter().map(row).collect::<String>()
     )
+}
+
+/// A table that the terminal has, too.
+pub(super) fn grid(of: &Grid) -> String {
+    table(&of.heads, &of.rows)
 }
 
 /// A folding section.

@@ -8,7 +8,7 @@ use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
 use crate::report::{
-    around, bands, distance, events, flame, percentiles, rates, tables, tail, time, traces,
+    around, bands, distance, events, flame, percentiles, rates, tables, tail, time,
 };
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
@@ -162,7 +162,7 @@ fn sections(report: &RunReport<'_>, time: Option<&Time>, searched: bool) -> Vec<
             ..Section::open("operations", "By operation", of(tables::operations))
         },
         Section::folded("tail", "Whose tail it is", of(tail::section)),
-        Section::folded("traces", "Traced operations", of(traces::section)),
+        Section::folded("traces", "Traced operations", of(tail::traces)),
         Section::folded("events", "Events", events.unwrap_or_default()),
         Section::folded("nodes", "The nodes", around + &over(around::nodes)),
         Section::folded(

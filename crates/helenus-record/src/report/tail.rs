@@ -1,10 +1,10 @@
-//! The tail of each phase: what the slowest operations overlapped, against chance, and what each coordinator answered.
+//! The tail of each phase: what the slowest operations overlapped, against chance, what each coordinator answered, and what
+//! traced operations took.
 //! Refuses a share without the share that chance explains.
 
-use crate::report::page::table;
+use crate::report::page::grid;
 use crate::report::words;
-use helenus_model::result::{PhaseResult, RunResult};
-use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
+use helenus_model::result::{RunResult, tables};
 use std::collections::BTreeMap;
 
 /// Most phases whose tails are named one by one.
@@ -32,37 +32,8 @@ pub(super) fn named(result: &RunResult) -> Vec<String> {
 
 /// The section; empty where no slowest operations were kept.
 pub(super) fn section(result: &RunResult) -> String {
-    let phases = &result.phases[..];
-    let causes = table(
-        &[
-            "phase",
-            "above",
-            ">ms",
-            ">operations",
-            ">judged",
-            "overlapped",
-            "on",
-            ">share",
-            ">by chance",
-            ">p",
-            "",
-        ],
-        &phases.iter().flat_map(causes).collect::<Vec<_>>(),
-    );
-    let slowest = table(
-        &[
-            "phase",
-            "operation",
-            ">at, s",
-            ">ms",
-            ">service, ms",
-            "coordinator",
-            ">connection",
-            ">stream",
-            "overlapped",
-        ],
-        &phases.iter().flat_map(slowest).collect::<Vec<_>>(),
-    );
+    let causes = grid(&tables::causes(&result.phases, 0.0));
+    let slowest = grid(&tables::slowest(&result.phases, usize::MAX));
     if slowest.is_empty() {
         return causes;
     }
@@ -77,126 +48,42 @@ pub(super) fn section(result: &RunResult) -> String {
 
 /// Service times by coordinator; empty where there was one alone.
 pub(super) fn coordinators(result: &RunResult) -> String {
-    let heads = [
-        "phase",
-        "coordinator",
-        ">completed",
-        ">failed",
-        ">p50",
-        ">p99",
-        ">p99.9",
-        ">max",
-    ];
-    let mut rows = Vec::new();
-    for phase in &result.phases {
-        for (node, one) in &phase.around.coordinators {
-            let service = one.service.as_ref();
-            let ms = words::ms_or_dash;
-            rows.push(vec![
-                phase.name.clone(),
-                node.clone(),
-                words::count(service.map_or(0, |d| d.count)),
-                words::count(one.failed),
-                ms(service.and_then(|d| d.p50_us)),
-                ms(service.and_then(|d| d.p99_us)),
-                ms(service.and_then(|d| d.p999_us)),
-                ms(service.map(|d| d.max_us)),
-            ]);
-        }
-    }
-    match table(&heads, &rows) {
-        none if none.is_empty() => none,
-        table => format!(
-            "<h3>By coordinator</h3><p class=\"note\">Service times in ms, all operations together.</p>{table}"
+    let table = grid(&tables::coordinators(&result.phases));
+    match table.is_empty() {
+        true => table,
+        false => format!(
+            "<h3>By coordinator</h3><p class=\"note\">Service times, all operations together.</p>{table}"
         ),
     }
 }
 
 /// What each node used in each phase; empty where no node was seen.
 pub(super) fn nodes(result: &RunResult) -> String {
-    let bytes = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), words::bytes);
-    #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
-    let seconds =
-        |us: Option<u64>| us.map_or("–".to_owned(), |us| words::digits(us as f64 / 1e6));
-    let mut rows = Vec::new();
-    for phase in &result.phases {
-        for (node, one) in &phase.around.nodes {
-            rows.push(vec![
-                phase.name.clone(),
-                node.clone(),
-                seconds(one.cpu_us),
-                bytes(one.read_bytes),
-                bytes(one.written_bytes),
-                bytes(one.received_bytes),
-                bytes(one.sent_bytes),
-                one.retransmitted.map_or("–".to_owned(), words::count),
-            ]);
-        }
-    }
-    let heads = [
-        "phase",
-        "node",
-        ">CPU, s",
-        ">disk read",
-        ">disk written",
-        ">network received",
-        ">network sent",
-        ">segments sent again",
-    ];
-    match table(&heads, &rows) {
-        none if none.is_empty() => none,
-        table => format!(
+    let table = grid(&tables::nodes(&result.phases));
+    match table.is_empty() {
+        true => table,
+        false => format!(
             "<h3>By node</h3>{table}<p class=\"note\">The network is read only of nodes with a network namespace: \
              elsewhere the kernel does not count it by node.</p>\n"
         ),
     }
 }
 
-fn causes(phase: &PhaseResult) -> Vec<Vec<String>> {
-    let tails = phase.around.tail.iter().flat_map(Tail::known);
-    let each = tails.flat_map(|(name, above)| {
-        let one = move |one| cause((&phase.name, name), above, one);
-        above.overlaps.iter().map(one)
-    });
-    each.collect()
-}
-
-fn cause((phase, name): (&str, &str), above: &TailAbove, one: &Overlap) -> Vec<String> {
-    let dash = || "–".to_owned();
-    vec![
-        phase.to_owned(),
-        name.to_owned(),
-        words::ms(above.above_us),
-        words::count(above.operations),
-        words::count(above.judged),
-        one.cause.words().to_owned(),
-        one.at.clone().unwrap_or_else(dash),
-        words::percent(one.share),
-        one.by_chance.map_or_else(dash, words::percent),
-        one.p_holm.map_or_else(dash, words::digits),
-        (if one.named { "named" } else { "" }).to_owned(),
-    ]
-}
-
-fn slowest(phase: &PhaseResult) -> Vec<Vec<String>> {
-    let tail = phase.around.tail.iter();
-    let each = tail.flat_map(|tail| &tail.slowest);
-    each.map(|one| slow(&phase.name, one)).collect()
-}
-
-fn slow(phase: &str, one: &Slow) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let number = |n: Option<i64>| n.map_or_else(dash, |n| n.to_string());
-    let causes: Vec<&str> = one.overlapped.iter().map(|cause| cause.words()).collect();
-    vec![
-        phase.to_owned(),
-        one.operation.clone(),
-        words::digits(one.at_s),
-        words::digits(one.time_ms),
-        words::digits(one.service_ms),
-        one.coordinator.clone().unwrap_or_else(dash),
-        number(one.connection.map(i64::from)),
-        number(one.stream.map(i64::from)),
-        causes.join(", "),
-    ]
+/// Traced operations: how long they were in their coordinators, and at what; empty where nothing was traced.
+pub(super) fn traces(result: &RunResult) -> String {
+    let times = grid(&tables::traces(&result.phases));
+    if times.is_empty() {
+        return times;
+    }
+    let steps = grid(&tables::steps(&result.phases));
+    let slowest: String = tables::slowest_traces(&result.phases)
+        .iter()
+        .map(|(of, steps)| format!("<h3>{}</h3>\n{}", words::html(of), grid(steps)))
+        .collect();
+    format!(
+        "<p class=\"note\">Coordinators were asked to trace some operations, spread evenly over the measurement window. \
+         <em>Outside</em> is service time less the coordinator's: network and client. A traced operation costs its nodes \
+         more than another, and is in all figures of this run.</p>\n\
+         {times}<h3>What took the coordinators longest</h3>\n{steps}{slowest}"
+    )
 }

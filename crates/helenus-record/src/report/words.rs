@@ -7,7 +7,7 @@ use helenus_model::doubt::{Severity, Verdict};
 use helenus_model::result::{Distribution, PhaseResult, RunResult};
 
 pub(super) use helenus_model::comparison::change;
-pub(super) use helenus_model::units::percent;
+pub(super) use helenus_model::units::{digits, percent};
 
 /// A text as HTML shows it, in an element or in a quoted attribute.
 pub(super) fn html(text: &str) -> String {
@@ -81,20 +81,6 @@ pub(super) fn rate(per_s: f64) -> String {
     )]
     let whole = per_s.round() as u64;
     count(whole)
-}
-
-/// Three significant digits, and never fewer than all before the point.
-pub(super) fn digits(value: f64) -> String {
-    if (999.5..1e15).contains(&value) {
-        return helenus_model::units::whole(value);
-    }
-    let decimals = match value.abs() {
-        v if v == 0.0 || v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.9995 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
 }
 
 /// Microseconds as milliseconds, without the unit.

@@ -4,7 +4,7 @@
 use helenus_model::comparison::Comparison;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
-use helenus_model::result::{Beside, HostSpeed, Measured, PhaseResult, RunResult, Speed};
+use helenus_model::result::{Beside, Measured, PhaseResult, RunResult};
 use helenus_model::run_plan::{Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::{
     self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
@@ -166,17 +166,7 @@ pub(crate) fn result(plan: &RunPlan) -> RunResult {
     let phases = (0..plan.phases.len())
         .map(|place| phase(plan, place))
         .collect();
-    let speed = |per_s| Speed {
-        per_s,
-        cpu_per_s: per_s * 1.25,
-    };
-    RunResult {
-        host_speed: Some(HostSpeed {
-            before: Some(speed(20_000.0)),
-            after: Some(speed(18_000.0)),
-        }),
-        ..RunResult::new(plan, &header(plan), phases, Some(&footer), 8004)
-    }
+    RunResult::new(plan, &header(plan), phases, Some(&footer), 8004)
 }
 
 /// A comparison of two runs: side by side, and nothing claimed.

@@ -4,9 +4,10 @@
 use crate::values::{comparison, run};
 use helenus_model::comparison::Claim;
 use helenus_model::result::NodeAround;
-use helenus_model::sample::MeasuredFrom;
+use helenus_model::sample::{MeasuredFrom, SlowOperation};
 use helenus_model::tail::{Cause, Overlap, Slow, Tail, TailAbove};
 use helenus_model::telemetry::Emulated;
+use helenus_model::trace::{Step, Trace, Traces};
 use helenus_record::report::{
     ComparisonReport, comparison_html, comparison_markdown, is_report, run_html, run_markdown,
 };
@@ -82,6 +83,42 @@ fn a_run_s_page_has_everything_in_its_order_and_stays_small() {
             .unwrap_or_else(|| panic!("{part} is not there, or not in its place"));
         from += found;
     }
+}
+
+#[test]
+fn traced_operations_have_a_section_and_their_words_are_text() {
+    let mut run = run(&["write"], 12, 200);
+    assert!(!run_html(&run.report()).contains("Traced operations"));
+    let trace = Trace {
+        phase: 0,
+        session: HOSTILE.into(),
+        operation: SlowOperation {
+            operation: HOSTILE.into(),
+            intended_ns: None,
+            start_ns: 0,
+            end_ns: 1_500_000,
+            lateness_ns: 0,
+            coordinator: None,
+            connection: None,
+            stream: None,
+        },
+        coordinator: Some(HOSTILE.into()),
+        server_us: Some(900),
+        steps: vec![Step {
+            node: HOSTILE.into(),
+            at_us: 120,
+            activity: HOSTILE.into(),
+        }],
+    };
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[0].around.traces = Traces::of([trace].iter());
+    let page = run_html(&run.report());
+    let (_, section) = page.split_once("<h2>Traced operations").expect("a section");
+    let (section, _) = section.split_once("</section>").unwrap_or((section, ""));
+    for part in ["1.50", "0.900", "0.600", "87 %", "the slowest traced"] {
+        assert!(section.contains(part), "{part} in {section}");
+    }
+    assert!(!page.contains(HOSTILE));
 }
 
 #[test]

@@ -26,6 +26,13 @@ fn what_cannot_be_profiled_is_refused_with_a_cure() {
     );
     assert!(refused("flame c/node9").starts_with("2 error"));
     assert!(refused("flame --run r99").starts_with("2 error"));
+    let traced = |words: &str| refused(&format!("run standard1 --ops write=1 {words}"));
+    assert!(traced("--trace 0").starts_with("2 error: invalid value '0' for '--trace <N>'"));
+    let searched = traced("--trace 5 --slo p99<10ms");
+    assert!(
+        searched.starts_with("2 error: ") && searched.contains("--trace"),
+        "{searched}"
+    );
     lab.write("notes.txt", "mine");
     let notes = lab.path("notes.txt");
     let kept = refused(&format!("flame c -o {}", notes.display()));

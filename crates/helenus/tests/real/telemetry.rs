@@ -55,8 +55,7 @@ fn end(mut bench: Child) -> Said {
 pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
     let home = Home::new();
     home.helenus(&["up", "c"]).ok();
-    let words =
-        "bench --cluster c --phases write --rate 300 --duration 2s --warmup 1s --format json";
+    let words = "bench --cluster c --phases write --rate 300 --duration 2s --warmup 1s --trace 20 --format json";
     let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
     let phase = phase(&said);
     assert!(doubt(&phase, "short").is_some(), "{phase}");
@@ -76,6 +75,18 @@ pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
         assert!(around[key].is_number(), "{key} in {around}");
     }
     assert!(number(&around["nodes_cpu_us"]) > 0.0, "{around}");
+    let traced = &around["traces"]["operations"]["write"];
+    let traces = number(&traced["traces"]) + number(&traced["incomplete"]);
+    assert!((10.0..=20.0).contains(&traces), "{traced}");
+    let (service, server) = (&traced["service_p50_us"], &traced["server_p50_us"]);
+    assert!(
+        number(service) > number(server) && number(server) > 0.0,
+        "{traced}"
+    );
+    let steps = traced["steps"].as_array().expect("steps");
+    let shares: f64 = steps.iter().map(|step| number(&step["share"])).sum();
+    assert!((0.5..=1.001).contains(&shares), "{traced}");
+    assert_eq!(traced["slowest"][0]["coordinator"], "node1", "{traced}");
     // The archive is still mapped beside the log of collections.
     let listed = home.helenus(&["list", "--format", "json"]).ok().json();
     let node = &listed["clusters"][0]["nodes"][0];

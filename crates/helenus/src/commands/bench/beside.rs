@@ -3,10 +3,9 @@
 //! Refuses a cause that chance explains, but where everything is asked for.
 
 use crate::ui::Table;
-use helenus_model::result::PhaseResult;
-use helenus_model::tail::{Overlap, Slow, Tail};
-use helenus_model::trace::TracedTimes;
-use helenus_model::units::{Bytes, percent, thousands};
+use helenus_model::result::{PhaseResult, tables};
+use helenus_model::tail::Tail;
+use helenus_model::units::thousands;
 use std::fmt::Write as _;
 
 /// Slowest operations of a phase that are listed; the JSON and the report have twice as many.
@@ -17,115 +16,31 @@ const LISTED_FROM: f64 = 0.005;
 
 /// A line for each tail with a named cause; with `detail` all that is known of the tails, and of coordinators and nodes.
 pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
+    let below = |grid| match Table::of(&grid) {
+        Some(table) => format!("\n{}", table.render()),
+        None => String::new(),
+    };
     let mut all = match detail {
         false => lines(phases),
-        true => [causes, slowest, coordinators, nodes]
-            .map(|table| table(phases))
-            .concat(),
+        true => [
+            tables::causes(phases, LISTED_FROM),
+            tables::slowest(phases, SLOWEST_SHOWN),
+            tables::coordinators(phases),
+            tables::nodes(phases),
+        ]
+        .map(below)
+        .concat(),
     };
     all.push_str(&super::distance::table(phases));
-    all.push_str(&traces(phases));
+    all.push_str(&below(tables::traces(phases)));
     if detail {
-        all.push_str(&steps(phases));
-        all.push_str(&slowest_traces(phases));
+        all.push_str(&below(tables::steps(phases)));
+        for (of, steps) in tables::slowest_traces(phases) {
+            let _infallible = write!(all, "\n{of}{}", below(steps));
+        }
     }
     all.push_str(&profiles(phases));
     all
-}
-
-/// The traced operations of each phase.
-fn traced(phases: &[PhaseResult]) -> impl Iterator<Item = (&str, &str, &TracedTimes)> {
-    phases.iter().flat_map(|phase| {
-        let traces = phase.around.traces.iter();
-        let times = traces.flat_map(|traces| &traces.operations);
-        times.map(|(operation, times)| (phase.name.as_str(), operation.as_str(), times))
-    })
-}
-
-/// How long traced operations were in their coordinators, and how long outside.
-fn traces(phases: &[PhaseResult]) -> String {
-    let heads = [
-        "traced",
-        "op",
-        ">traces",
-        ">not whole",
-        ">service p50",
-        ">in the coordinator",
-        ">outside of it",
-    ];
-    let rows = traced(phases).map(|(phase, operation, times)| {
-        [
-            phase.to_owned(),
-            operation.to_owned(),
-            thousands(times.traces),
-            thousands(times.incomplete),
-            ms(times.service_p50_us),
-            ms(times.server_p50_us),
-            ms(times.outside_p50_us),
-        ]
-    });
-    listed(&heads, rows)
-}
-
-/// What took coordinators longest.
-fn steps(phases: &[PhaseResult]) -> String {
-    let heads = [
-        "steps",
-        "op",
-        ">mean ms",
-        ">share",
-        "until the next step after",
-    ];
-    let rows = traced(phases).flat_map(|(phase, operation, times)| {
-        times.steps.iter().map(move |step| {
-            [
-                phase.to_owned(),
-                operation.to_owned(),
-                format!("{:.3}", step.mean_us / 1e3),
-                percent(step.share),
-                step.activity.clone(),
-            ]
-        })
-    });
-    listed(&heads, rows)
-}
-
-/// The slowest trace of each operation, step by step.
-fn slowest_traces(phases: &[PhaseResult]) -> String {
-    let each = traced(phases).flat_map(|(phase, operation, times)| {
-        times.slowest.iter().map(move |one| {
-            let time = one.operation.end_ns.saturating_sub(one.operation.start_ns);
-            #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
-            let service = ms(time as f64 / 1e3);
-            let head = format!(
-                "\n{phase}, slowest traced {operation}: {service} ms, session {}\n",
-                one.session
-            );
-            let rows = one.steps.iter().map(|step| {
-                #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
-                let at = format!("{:.3}", step.at_us as f64 / 1e3);
-                [at, step.node.clone(), step.activity.clone()]
-            });
-            head + listed(&[">at ms", "node", "step"], rows).trim_start_matches('\n')
-        })
-    });
-    each.collect()
-}
-
-/// Microseconds as milliseconds.
-fn ms(us: f64) -> String {
-    format!("{:.2}", us / 1e3)
-}
-
-/// A table below an empty line; nothing where it has no row.
-fn listed<const N: usize>(heads: &[&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let mut table = Table::new(heads);
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return String::new();
-    }
-    rows.for_each(|row| table.row(row));
-    format!("\n{}", table.render())
 }
 
 /// The frames of each profile.
@@ -159,194 +74,13 @@ fn lines(phases: &[PhaseResult]) -> String {
     text
 }
 
-/// A row for each cause of each tail.
-fn causes(phases: &[PhaseResult]) -> String {
-    let heads = [
-        "tail",
-        "above",
-        ">ms",
-        ">operations",
-        ">judged",
-        "overlapped",
-        "on",
-        ">share",
-        ">by chance",
-        ">p (Holm)",
-        "",
-    ];
-    let mut table = Table::new(&heads);
-    let mut any = false;
-    for phase in phases {
-        for (name, above) in phase.around.tail.iter().flat_map(Tail::known) {
-            any = true;
-            let mut lead = vec![
-                phase.name.clone(),
-                name.to_owned(),
-                format!("{:.2}", above.above_us / 1e3),
-                thousands(above.operations),
-                thousands(above.judged),
-            ];
-            let listed = above.overlaps.iter();
-            let listed: Vec<&Overlap> = listed.filter(|one| one.share >= LISTED_FROM).collect();
-            if listed.is_empty() {
-                lead.push("nothing that is known".to_owned());
-                table.row(lead.clone());
-            }
-            for one in listed {
-                table.row(lead.iter().cloned().chain(cells(one)));
-                lead = vec![String::new(); lead.len()];
-            }
-        }
-    }
-    match any {
-        true => format!("\n{}", table.render()),
-        false => String::new(),
-    }
-}
-
-fn cells(one: &Overlap) -> [String; 6] {
-    let dash = || "–".to_owned();
-    [
-        one.cause.words().to_owned(),
-        one.at.clone().unwrap_or_else(dash),
-        percent(one.share),
-        one.by_chance.map_or_else(dash, percent),
-        one.p_holm.map_or_else(dash, |p| format!("{p:.3}")),
-        if one.named { "named" } else { "" }.to_owned(),
-    ]
-}
-
-/// The slowest operations of each phase.
-fn slowest(phases: &[PhaseResult]) -> String {
-    let mut table = Table::new(&[
-        "slowest",
-        "op",
-        ">at s",
-        ">ms",
-        ">service",
-        "coordinator",
-        ">connection",
-        ">stream",
-        "overlapped",
-    ]);
-    let mut any = false;
-    for phase in phases {
-        let mut name = phase.name.as_str();
-        for one in phase
-            .around
-            .tail
-            .iter()
-            .flat_map(|tail| tail.slowest.iter().take(SLOWEST_SHOWN))
-        {
-            any = true;
-            table.row(slow(name, one));
-            name = "";
-        }
-    }
-    match any {
-        true => format!("\n{}", table.render()),
-        false => String::new(),
-    }
-}
-
-fn slow(phase: &str, one: &Slow) -> [String; 9] {
-    let dash = || "–".to_owned();
-    let causes: Vec<&str> = one.overlapped.iter().map(|cause| cause.words()).collect();
-    [
-        phase.to_owned(),
-        one.operation.clone(),
-        format!("{:.3}", one.at_s),
-        format!("{:.2}", one.time_ms),
-        format!("{:.2}", one.service_ms),
-        one.coordinator.clone().unwrap_or_else(dash),
-        one.connection
-            .map_or_else(dash, |number| number.to_string()),
-        one.stream.map_or_else(dash, |number| number.to_string()),
-        causes.join(", "),
-    ]
-}
-
-/// Service times by coordinator.
-fn coordinators(phases: &[PhaseResult]) -> String {
-    let mut table = Table::new(&[
-        "coordinators",
-        "node",
-        ">done",
-        ">failed",
-        ">p50",
-        ">p99",
-        ">p99.9",
-        ">max",
-    ]);
-    let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
-    let mut any = false;
-    for phase in phases {
-        let mut name = phase.name.as_str();
-        for (node, one) in &phase.around.coordinators {
-            any = true;
-            let service = one.service.as_ref();
-            table.row([
-                name.to_owned(),
-                node.clone(),
-                thousands(service.map_or(0, |service| service.count)),
-                thousands(one.failed),
-                ms(service.and_then(|service| service.p50_us)),
-                ms(service.and_then(|service| service.p99_us)),
-                ms(service.and_then(|service| service.p999_us)),
-                ms(service.map(|service| service.max_us)),
-            ]);
-            name = "";
-        }
-    }
-    match any {
-        true => format!("\n{}", table.render()),
-        false => String::new(),
-    }
-}
-
-/// What each node used; columns in which nothing was read are left out.
-fn nodes(phases: &[PhaseResult]) -> String {
-    let each = || phases.iter().flat_map(|phase| phase.around.nodes.values());
-    if each().next().is_none() {
-        return String::new();
-    }
-    let network = each().any(|node| node.sent_bytes.is_some());
-    let mut heads = vec!["nodes", "node", ">CPU s", ">disk read", ">written"];
-    if network {
-        heads.extend([">received", ">sent", ">segments again"]);
-    }
-    let mut table = Table::new(&heads);
-    let bytes = |n: Option<u64>| n.map_or("–".to_owned(), |n| Bytes(n).to_string());
-    #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
-    let seconds =
-        |us: Option<u64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us as f64 / 1e6));
-    for phase in phases {
-        let mut name = phase.name.as_str();
-        for (node, one) in &phase.around.nodes {
-            let mut cells = vec![
-                name.to_owned(),
-                node.clone(),
-                seconds(one.cpu_us),
-                bytes(one.read_bytes),
-                bytes(one.written_bytes),
-            ];
-            if network {
-                let again = one.retransmitted.map_or("–".to_owned(), thousands);
-                cells.extend([bytes(one.received_bytes), bytes(one.sent_bytes), again]);
-            }
-            table.row(cells);
-            name = "";
-        }
-    }
-    format!("\n{}", table.render())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use helenus_model::result::{Around, CoordinatorResult, NodeAround, OperationResult};
-    use helenus_model::sample::Standing;
-    use helenus_model::tail::{Cause, TailAbove};
+    use helenus_model::sample::{SlowOperation, Standing};
+    use helenus_model::tail::{Cause, Overlap, Slow, TailAbove};
+    use helenus_model::trace::{Step, Trace, Traces};
     use std::collections::BTreeMap;
 
     fn phase(around: Around) -> PhaseResult {
@@ -415,14 +149,63 @@ mod tests {
         insta::assert_snapshot!(text(&[with(true)], false), @"write p99.9: a process stopped by a signal (node1), 93 % of its operations' time (5.2 % by chance)");
         assert_eq!(text(&[with(false)], false), "");
         insta::assert_snapshot!(text(&[with(true)], true), @"
-        tail   above     ms  operations  judged  overlapped                     on     share  by chance  p (Holm)
-        write  p99.9  51.20          30      30  a process stopped by a signal  node1   93 %      5.2 %     0.004  named
-                                                 garbage collection             node1  1.1 %      5.2 %     1.000
+        tail   above    ms  operations  judged  overlapped                     on     share  by chance  p (Holm)
+        write  p99.9  51.2          30      30  a process stopped by a signal  node1   93 %      5.2 %     0.004  named
+                                                garbage collection             node1  1.1 %      5.2 %     1.000
 
-        slowest  op      at s     ms  service  coordinator  connection  stream  overlapped
-        write    write  1.250  52.00    49.50  node1                 0      17  a process stopped by a signal, garbage collection
+        slowest  operation  at, s    ms  service, ms  coordinator  connection  stream  overlapped
+        write    write      1.250  52.0         49.5  node1                 0      17  a process stopped by a signal, garbage collection
         ");
         assert_eq!(text(&[phase(Around::default())], true), "");
+    }
+
+    #[test]
+    fn traced_operations_have_a_table_and_with_detail_their_steps() {
+        let trace = Trace {
+            phase: 0,
+            session: "6a1f3f30-0000-11f0-8000-000000000001".to_owned(),
+            operation: SlowOperation {
+                operation: "read".to_owned(),
+                intended_ns: None,
+                start_ns: 0,
+                end_ns: 1_500_000,
+                lateness_ns: 0,
+                coordinator: None,
+                connection: None,
+                stream: None,
+            },
+            coordinator: Some("node1".to_owned()),
+            server_us: Some(900),
+            steps: vec![Step {
+                node: "node1".to_owned(),
+                at_us: 120,
+                activity: "Executing single-partition query on kv".to_owned(),
+            }],
+        };
+        let with = |traces| {
+            phase(Around {
+                traces,
+                ..Around::default()
+            })
+        };
+        let traced = [with(Traces::of([trace].iter()))];
+        insta::assert_snapshot!(text(&traced, false), @"
+        traced  operation  traces  not whole  service p50, ms  in the coordinator, ms  outside of it, ms
+        write   read            1          0             1.50                   0.900              0.600
+        ");
+        insta::assert_snapshot!(text(&traced, true), @"
+        traced  operation  traces  not whole  service p50, ms  in the coordinator, ms  outside of it, ms
+        write   read            1          0             1.50                   0.900              0.600
+
+        steps  operation  mean, ms  share  until the next step after
+        write  read          0.780   87 %  Executing single-partition query on kv
+                             0.120   13 %  before its first step
+
+        write: the slowest traced read, 1.50 ms, session 6a1f3f30-0000-11f0-8000-000000000001
+        at, ms  node   step
+         0.120  node1  Executing single-partition query on kv
+        ");
+        assert_eq!(text(&[with(None)], true), "");
     }
 
     #[test]
@@ -446,17 +229,20 @@ mod tests {
             })
         };
         insta::assert_snapshot!(text(&[with(one.clone())], true), @"
-        coordinators  node   done  failed  p50  p99  p99.9  max
-        write         node1     0       0    –    –      –    –
+        coordinators  coordinator  completed  failed
+        write         node1                0       0
 
-        nodes  node   CPU s  disk read  written
-        write  node1   1.23          –    5 MiB
-               node2   1.23          –    5 MiB
+        nodes  node   CPU, s  disk written
+        write  node1    1.23         5 MiB
+               node2    1.23         5 MiB
         ");
-        insta::assert_snapshot!(nodes(&[with(apart)]), @"
-        nodes  node   CPU s  disk read  written  received   sent  segments again
-        write  node1   1.23          –    5 MiB         –      –               –
-               node2   1.23          –    5 MiB     1 MiB  2 MiB          12,345
+        insta::assert_snapshot!(text(&[with(apart)], true), @"
+        coordinators  coordinator  completed  failed
+        write         node1                0       0
+
+        nodes  node   CPU, s  disk written  network received  network sent  segments sent again
+        write  node1    1.23         5 MiB                 –             –                    –
+               node2    1.23         5 MiB             1 MiB         2 MiB               12,345
         ");
     }
 }
