@@ -10,6 +10,7 @@ mod limit;
 mod packed;
 mod parts;
 mod proof;
+mod record;
 mod send;
 mod source;
 mod sstable;
@@ -18,14 +19,15 @@ pub(crate) mod tests;
 mod walk;
 
 pub use proof::{Proof, SampleProof};
+pub use record::record;
 pub use sstable::Sstables;
 
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
-use helenus_cql::Consistency;
 use helenus_load::endpoint::EndpointError;
+use helenus_model::consistency::Consistency;
 use helenus_model::format::Format;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
@@ -210,6 +212,9 @@ pub struct Loaded {
     /// Why there is no proof.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproved: Option<String>,
+    /// The run in the history that this is; none where it could not be stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// Why a load ended early.
@@ -408,6 +413,7 @@ pub fn load(
         client_cpu_us_per_row: sent.cpu_us.saturating_sub(cpu) as f64 / rows,
         proof,
         unproved,
+        run: None,
     })
 }
 

@@ -32,5 +32,5 @@ mod trust;
 mod wire;
 
 pub use secrets::Secrets;
-pub use serve::{ServeEnd, serve};
+pub use serve::{ServeEnd, footer, serve};
 pub use sys::stand;

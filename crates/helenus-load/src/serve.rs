@@ -207,7 +207,7 @@ fn run<E: Endpoint>(
     if let Some(ledger) = &ledger {
         ledger.finish()?;
     }
-    lines.send(footer());
+    lines.send(SampleLine::Footer(footer()));
     Ok(match stop.reason() {
         None => ServeEnd::Done,
         Some(_) => ServeEnd::Stopped,
@@ -253,9 +253,10 @@ fn header(plan: &RunPlan, unchecked: Vec<Unchecked>) -> SampleLine {
     })
 }
 
-fn footer() -> SampleLine {
+/// What this process used so far.
+pub fn footer() -> Footer {
     let used = sys::usage();
-    SampleLine::Footer(Footer {
+    Footer {
         user_cpu_us: used.user_cpu_us,
         system_cpu_us: used.system_cpu_us,
         max_rss_bytes: used.max_rss_bytes,
@@ -263,5 +264,5 @@ fn footer() -> SampleLine {
         involuntary_switches: used.involuntary_switches,
         monotonic_ns: sys::monotonic_ns(),
         wall_ns: sys::wall_ns(),
-    })
+    }
 }

@@ -5,10 +5,23 @@ use super::Bench;
 use crate::compare::CLASS_ARCHIVE_KEY;
 use crate::inside::KubeTarget;
 use crate::target::Target;
+use helenus_cluster::state::ClusterState;
 use helenus_cluster::{machine, observe};
 use helenus_model::run_plan::RunPlan;
 use helenus_record::{Ending, ON_KEY, RunBeginning};
-use std::time::Duration;
+
+/// What distinguishes this life of a cluster's nodes from every other.
+pub(crate) fn life(state: &ClusterState) -> String {
+    let pids = observe::pids(state);
+    let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();
+    format!("{} {}", state.id, pids.join(" "))
+}
+
+/// The wall clock, in nanoseconds since 1970.
+pub(crate) fn wall_ns() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
 
 impl Bench<'_> {
     pub(super) fn begin_record(&mut self, plan: &RunPlan) {
@@ -36,14 +49,7 @@ impl Bench<'_> {
         let own = own.or_else(|| cluster.map(|c| &c.plan));
         let cluster_plan = own.and_then(|p| serde_json::to_value(p.without_secrets()).ok());
         let life = kube.map(KubeTarget::life);
-        let life = life.or_else(|| {
-            cluster.map(|c| {
-                let pids = observe::pids(c);
-                let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();
-                format!("{} {}", c.id, pids.join(" "))
-            })
-        });
-        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let life = life.or_else(|| cluster.map(self::life));
         let beginning = RunBeginning {
             plan,
             release: own.map(|plan| plan.release.as_str()),
@@ -54,7 +60,7 @@ impl Bench<'_> {
             life: life.as_deref(),
             helenus_version: &self.request.version,
             command: &self.request.command,
-            began_wall_ns: wall.map_or(0, |d: Duration| d.as_nanos() as u64),
+            began_wall_ns: wall_ns(),
             tag: self.request.tag.as_deref(),
             place: self.request.place_in_history,
         };

@@ -165,7 +165,7 @@ fn gentleness(request: &LoadRequest) -> Gentleness {
     Gentleness {
         parallel: None,
         rate: None,
-        consistency: request.consistency,
+        consistency: request.consistency.into(),
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) fn send(
     events: &mut dyn FnMut(LoadEvent),
 ) -> Result<Sent, IngestError> {
     let (endpoints, options) = place.doors()?;
-    let how = (CONNECTIONS, request.consistency);
+    let how = (CONNECTIONS, request.consistency.into());
     let insert = request.mapping.insert(request.ttl_s);
     let (writer, _) = RowWriter::connect(&endpoints, options, how, &insert)?;
     let gathering = Gathering::start(request, journal);

@@ -18,6 +18,7 @@ use crate::cli::{
     PacingArg, PhaseArg, PresetArg, Shown, Warmup,
 };
 use crate::commands::agent;
+use crate::commands::disturb;
 use crate::commands::hosts;
 use crate::commands::up;
 use crate::error::{CommandError, code};
@@ -42,7 +43,6 @@ use helenus_model::run_plan::{
 use helenus_model::sample::Stage;
 use helenus_model::samples::ReadError;
 use helenus_model::schedule::Arrivals;
-use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
@@ -311,7 +311,7 @@ pub(crate) fn with_common(
         trace: common.trace,
         max_errors: common.max_errors,
         tag: common.tag.clone(),
-        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        command: disturb::words(),
         version: crate::cli::VERSION.to_owned(),
         ..BenchRequest::new(place, what, seed)
     })

@@ -22,6 +22,6 @@ pub(crate) fn hold(context: &Context, cluster: &str) -> Option<Hold> {
 }
 
 /// This command, free of secrets.
-fn words() -> String {
+pub(crate) fn words() -> String {
     command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }

@@ -10,6 +10,7 @@ pub(crate) mod report;
 mod status;
 
 use crate::cli::experiment::{Asked, ExperimentVerb, ExperimentWhat};
+use crate::commands::disturb;
 use crate::commands::{bench, populate};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -19,7 +20,6 @@ use helenus_cluster::error::with_causes;
 use helenus_cql::input;
 use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
 use helenus_model::experiment::{self as model, Experiment, NotLonger, Progress};
-use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, StoredExperiment};
 use std::path::{Path, PathBuf};
@@ -172,7 +172,7 @@ pub(crate) fn request(
         experiment: file.experiment,
         text: file.text,
         folder: file.folder.display().to_string(),
-        command: command(),
+        command: disturb::words(),
     })
 }
 
@@ -215,7 +215,7 @@ fn begin(file: &File, anew: bool, context: &Context, ui: &Ui) -> Result<u8, Comm
         experiment: file.experiment.clone(),
         text: file.text.clone(),
         folder: file.folder.display().to_string(),
-        command: command(),
+        command: disturb::words(),
     };
     experiment::may_begin(context, &request).map_err(failure)?;
     start(&request, context, ui)
@@ -271,10 +271,6 @@ fn resume(
         command: stored.command,
     };
     sit(&request, stored.id, context, ui)
-}
-
-fn command() -> String {
-    command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// Runs what is left, and prints the answer if nothing is.

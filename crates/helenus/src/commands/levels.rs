@@ -19,7 +19,6 @@ use helenus_model::levels::{
     Distance, DistanceError, Load, NotRun, Planned, Wanted, crowded, scene,
 };
 use helenus_model::run_plan::Extent;
-use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Directed;
 use helenus_model::topology::name_hint;
@@ -207,7 +206,7 @@ fn request(
         },
         seed: Seed(seed),
         max_errors: cells.max_errors,
-        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        command: disturb::words(),
         version: crate::cli::VERSION.to_owned(),
     })
 }

@@ -11,6 +11,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
 use helenus_cluster::context::Context;
+use helenus_cluster::error::with_causes;
 use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
 use helenus_cql::Consistency;
@@ -76,7 +77,15 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
         see(&progress, ui, &event);
     });
     drop(progress);
-    let loaded = loaded.map_err(failure)?;
+    let mut loaded = loaded.map_err(failure)?;
+    let command = (&*disturb::words(), crate::cli::VERSION);
+    match ingest::record(context, &state, &request, &loaded, command) {
+        Ok(run) => loaded.run = Some(run.to_string()),
+        Err(error) => ui.caution(&format!(
+            "the load could not be stored in the history: {}",
+            with_causes(&error)
+        )),
+    }
     ui.result(&loaded, || text(&loaded));
     let differs = loaded.proof.as_ref().is_some_and(|proof| !proof.equal);
     Ok(match differs || loaded.rows_rejected > 0 {
@@ -243,7 +252,7 @@ fn request(
         via: Way::Cql,
         via_reason: String::new(),
         memory_bytes: usize::try_from(flags.memory.0).unwrap_or(usize::MAX),
-        consistency: bench::level(flags.cl).into(),
+        consistency: bench::level(flags.cl),
         in_flight: flags.in_flight as usize,
         batch_bytes: flags.batch_bytes as usize,
         max_rejected: flags.max_rejected,
@@ -452,6 +461,9 @@ fn text(loaded: &Loaded) -> String {
     }
     if let Some(proof) = &loaded.proof {
         text.push_str(&proved(proof));
+    }
+    if let Some(run) = &loaded.run {
+        text.push_str(&format!("run {run}\n"));
     }
     text
 }

@@ -23,7 +23,6 @@ use helenus_model::line::Step;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::Phase;
 use helenus_model::sample::FailureKind;
-use helenus_model::secret::command_line;
 use helenus_model::stress::{
     Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
 };
@@ -113,7 +112,7 @@ fn carry_out(
         processes: agent::generators(&flags.agents, flags.processes),
         agents: agent::of(&flags.agents, &place.to)?,
         tag: flags.tag.clone(),
-        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        command: disturb::words(),
         version: crate::cli::VERSION.to_owned(),
     };
     let mut sink = Sink::new(&request.stress, ui)?;

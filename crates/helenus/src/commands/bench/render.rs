@@ -450,7 +450,7 @@ fn rows(
             thousands(one.completed),
             thousands(one.failures()),
         ];
-        if one.failures() > 0 {
+        if one.completed + one.failures() > 0 {
             cells.extend([rate, String::new()]);
             cells.extend(["–"; 5].map(str::to_owned));
         }
