@@ -1,6 +1,7 @@
 //! Files into tables of a real node: every type, ranges, what is rejected, and a load that is killed again and again.
 //! Refuses to trust the load's own word alone: counts and checksums are asked of `count`.
 
+use crate::clusters::number;
 use crate::home::Home;
 use crate::spoilt;
 use std::fmt::Write as _;
@@ -216,6 +217,12 @@ pub(crate) fn written_as_by_cassandra(home: &Home, folder: &Path, verify: &[&str
         let words = ["load", &rows, "--into", &into, "--via", way];
         let fixed = ["--timestamp", "1700000000000000", "--verify", "none"];
         home.helenus(&[&words[..], &fixed].concat()).ok();
+        let kept = home.helenus(&["history", "show", "@last", "--format", "json"]);
+        let kept = kept.ok().json();
+        let phase = &kept["result"]["phases"][0];
+        assert_eq!(kept["result"]["workload"], format!("load {table}"), "{kept}");
+        assert!(number(&phase["achieved_per_s"]) > 0.0, "{phase}");
+        assert!(number(&phase["total"]["completed"]) > 0.0, "{phase}");
         home.helenus(&["nodetool", "c", "flush", "w"]).ok();
         names.push(table);
     }
