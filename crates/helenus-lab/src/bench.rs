@@ -354,6 +354,7 @@ impl Bench<'_> {
             cell: request.cell.clone(),
             processes: request.processes,
             process: None,
+            cpus: request.generator_cpus.clone(),
             connections: request.connections,
             compression: request.compression,
             search: request.search.clone(),

@@ -11,6 +11,7 @@ use crate::sys;
 use crate::trust::{self, TrustError};
 use crate::wire::Wire;
 use helenus_model::format::Format;
+use helenus_model::machine::Cpus;
 use helenus_model::run_plan::{Phase, PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
 use helenus_model::workload::data_seed;
@@ -50,6 +51,8 @@ enum ServeError {
     Json(#[source] serde_json::Error),
     #[error(transparent)]
     Plan(#[from] PlanError),
+    #[error("the load generator cannot run on processors {cpus}")]
+    Pin { cpus: Cpus, source: std::io::Error },
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
@@ -65,7 +68,7 @@ enum ServeError {
 impl ServeError {
     fn stage(&self) -> Stage {
         match self {
-            Self::Read(_) | Self::Json(_) | Self::Plan(_) => Stage::Plan,
+            Self::Read(_) | Self::Json(_) | Self::Plan(_) | Self::Pin { .. } => Stage::Plan,
             Self::Ledger(OpenError::Subject(_) | OpenError::Head(_)) => Stage::Plan,
             Self::Secret(_) | Self::Trust(_) => Stage::Secret,
             Self::Endpoint(EndpointError::Connect { .. } | EndpointError::Lost { .. }) => {
@@ -142,6 +145,12 @@ fn run_on_cluster(
     lines: &Output,
     (stop, moments): (&Arc<Stop>, &mut dyn BufRead),
 ) -> Result<ServeEnd, ServeError> {
+    if let Some(cpus) = &plan.cpus {
+        sys::pin(cpus).map_err(|source| ServeError::Pin {
+            cpus: cpus.clone(),
+            source,
+        })?;
+    }
     stop.watch_signals().map_err(ServeError::Machinery)?;
     let password = match &plan.credentials {
         None => None,

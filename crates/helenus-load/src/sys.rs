@@ -1,12 +1,13 @@
 //! What the generator asks the kernel: clocks, its own use of resources, its place in the scheduler.
 //! Refuses anything else; the two calls that Rust has no safe form of live here.
 
+use helenus_model::machine::Cpus;
 use helenus_model::sample::{SchedulingPolicy, Standing};
 use rustix::io::Errno;
-use rustix::process::{getpriority_process, setpriority_process};
+use rustix::process::{Pid, getpriority_process, setpriority_process};
 use rustix::thread::{
-    ClockId, clock_nanosleep_absolute, current_timer_slack, gettid, sched_getaffinity,
-    set_current_timer_slack,
+    ClockId, CpuSet, clock_nanosleep_absolute, current_timer_slack, gettid, sched_getaffinity,
+    sched_setaffinity, set_current_timer_slack,
 };
 use rustix::time::Timespec;
 use std::num::NonZeroU64;
@@ -80,6 +81,25 @@ pub(crate) fn cpus() -> Vec<u32> {
     (0..1024_u32)
         .filter(|cpu| usize::try_from(*cpu).is_ok_and(|at| set.is_set(at)))
         .collect()
+}
+
+/// Lets all threads of this process, and those to come, run on these processors only.
+///
+/// # Errors
+/// None of them is there for this process.
+pub(crate) fn pin(cpus: &Cpus) -> std::io::Result<()> {
+    let mut set = CpuSet::new();
+    let all = cpus.iter().filter_map(|cpu| usize::try_from(cpu).ok());
+    all.filter(|cpu| *cpu < CpuSet::MAX_CPU)
+        .for_each(|cpu| set.set(cpu));
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let number = thread?.file_name();
+        let number = number.to_str().and_then(|name| name.parse().ok());
+        if let Some(thread) = number.and_then(Pid::from_raw) {
+            sched_setaffinity(Some(thread), &set)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the calling thread wake exactly and, when `raise` is set and the system allows it, soon.

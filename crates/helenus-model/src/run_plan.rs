@@ -10,6 +10,7 @@ use crate::fault::script::Scripted;
 use crate::flame::ProfilePlan;
 use crate::format::{Format, FormatError};
 use crate::levels::{Cell, RoundTrip};
+use crate::machine::Cpus;
 pub use crate::positions::Positions;
 use crate::positions::below;
 use crate::schedule::{Arrivals, Process, RampedPace, Schedule};
@@ -82,6 +83,9 @@ pub struct RunPlan {
     /// Which of them this plan is for; none in the plan of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
+    /// Processors that the generators may run on; none leaves that to the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
     /// Connections to each node that coordinates.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub connections: u32,
@@ -343,6 +347,7 @@ impl RunPlan {
             cell: None,
             processes: 1,
             process: None,
+            cpus: None,
             connections: 1,
             compression: None,
             search: None,

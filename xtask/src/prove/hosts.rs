@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest, join (QEMU)";
+pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest, join, numa (QEMU)";
 
 /// Form of the lines.
 const FORMAT: &str = "helenus.proof-hosts/1";
@@ -29,13 +29,14 @@ type Part = (
 );
 
 /// All parts; the first two are run where none is named.
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("ansible", ansible::life),
     ("secured", ansible::secured),
     ("swarm", swarm::run),
     ("tofu", tofu::run),
     ("guest", guest::life),
     ("join", guest::join),
+    ("numa", guest::numa),
 ];
 
 /// Parts that need nothing but Ansible and sshd.

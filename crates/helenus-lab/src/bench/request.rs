@@ -10,6 +10,7 @@ use helenus_model::doubt::threshold;
 use helenus_model::fault::script::Scripted;
 use helenus_model::flame::ProfileEvent;
 use helenus_model::levels::{Cell, Distance};
+use helenus_model::machine::Cpus;
 use helenus_model::run_plan::{self, Compression, Consistency, Pacing, Search};
 use helenus_model::seed::Seed;
 use helenus_model::workload::{ReplicationFactor, Workload};
@@ -78,6 +79,8 @@ pub struct BenchRequest {
     pub processes: u32,
     /// Load agents, one for each process; none generates the load here.
     pub agents: Agents,
+    /// Processors that the generators may run on; none leaves that to the kernel.
+    pub generator_cpus: Option<Cpus>,
     /// Connections to each node that coordinates, of each process.
     pub connections: u32,
     /// How requests and answers are compressed; none leaves them as they are.
@@ -131,6 +134,7 @@ impl BenchRequest {
             replication_factor: None,
             processes: 1,
             agents: Agents::default(),
+            generator_cpus: None,
             connections: 1,
             compression: None,
             pacing: Pacing::Sleep,

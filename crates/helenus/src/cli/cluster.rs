@@ -3,6 +3,7 @@
 
 use super::topology;
 use clap::{Args, ValueEnum};
+use helenus_model::machine::Cpus;
 use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration};
 use std::path::PathBuf;
@@ -47,6 +48,12 @@ pub(crate) struct ClusterFlags {
     /// Processors of each node, such as 0.5; the JVM and Cassandra see that many
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
+    /// Processors that all nodes run on, such as 0 or 0-3 [default: all of this machine]
+    #[arg(long, value_name = "CPUS", value_parser = parse_cpus)]
+    pub(crate) node_cpus: Option<Cpus>,
+    /// Heap of nodes that only coordinate, such as 300M [default: as the others]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) gateway_heap: Option<Bytes>,
     /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, conflicts_with_all = ["disk_read", "disk_write", "disk_iops"])]
     pub(crate) disk: Option<Bytes>,
@@ -111,6 +118,15 @@ pub(crate) fn parse_addresses(text: &str) -> Result<[u8; 3], String> {
     }
 }
 
+/// Processors, at least one.
+pub(crate) fn parse_cpus(text: &str) -> Result<Cpus, String> {
+    match text.parse::<Cpus>() {
+        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
+        Ok(_) => Err("name at least one processor, such as 0 or 0-3".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// What the processes of instances are bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PinArg {
@@ -145,7 +161,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 26] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 28] = [
     "preset",
     "nodes",
     "dc",
@@ -165,6 +181,8 @@ pub(crate) const CLUSTER_FLAGS: [&str; 26] = [
     "ready_within",
     "memory",
     "cpus",
+    "node_cpus",
+    "gateway_heap",
     "disk",
     "data_dir",
     "commitlog_dir",

@@ -3,8 +3,10 @@
 
 use super::agent::AgentFlags;
 use super::flame::EventArg;
+use crate::cli::cluster::parse_cpus;
 use clap::{Args, ValueEnum};
 use helenus_model::levels::Distance;
+use helenus_model::machine::Cpus;
 use helenus_model::run_plan::PROCESSES_MOST;
 use helenus_model::trace::TRACES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
@@ -48,6 +50,9 @@ pub(crate) struct CommonLoad {
     /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
+    /// Processors of the load generator, such as 1 or 2-3 [default: all]; --node-cpus gives new nodes others
+    #[arg(long, value_name = "CPUS", value_parser = parse_cpus)]
+    pub(crate) generator_cpus: Option<Cpus>,
     #[command(flatten)]
     pub(crate) agents: AgentFlags,
     /// Connections to each node that coordinates, of each generator process

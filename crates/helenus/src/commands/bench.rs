@@ -284,6 +284,10 @@ pub(crate) fn with_common(
     distance: Option<Distance>,
 ) -> Result<BenchRequest, CommandError> {
     let seed = Seed(common.seed.unwrap_or_else(random));
+    if let (Some(cpus), Where::Cluster(_) | Where::Ephemeral(_)) = (&common.generator_cpus, &place)
+    {
+        up::shape::there(cpus)?;
+    }
     let agents = agent::of(&common.agents, &place)?;
     if let (Where::Kube { name, .. }, Some(_)) = (&place, common.trace) {
         let text = format!("--trace cannot be read from the pods of {name}");
@@ -299,6 +303,7 @@ pub(crate) fn with_common(
         replication_factor: common.replication_factor.clone(),
         processes: agent::generators(&common.agents, common.processes),
         agents,
+        generator_cpus: common.generator_cpus.clone(),
         connections: common.connections,
         compression: common
             .compression
@@ -445,7 +450,8 @@ pub(crate) fn place(
     }
     if place.hosts.is_empty() {
         let name = free_name(context);
-        let request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
+        let mut request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
+        up::shape::tiers(cluster_flags, &mut request)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
     distance::possible(distance, None)?;

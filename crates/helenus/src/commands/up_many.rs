@@ -109,6 +109,7 @@ pub(crate) fn run(
         false,
         ui,
     )?;
+    super::up::shape::tiers(&flags.cluster, &mut request)?;
     request.clusters = count;
     request.owner = super::up::owner(flags)?;
     let schema = schema(flags.schema.as_deref())?;

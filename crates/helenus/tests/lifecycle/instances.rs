@@ -130,6 +130,53 @@ fn each_has_its_processors_and_the_memory_of_its_numa_node() {
 }
 
 #[test]
+fn nodes_and_generator_have_processors_apart() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c", "--node-cpus", "0"]);
+    let listed = lab.json(&["list"]);
+    let node = &listed["clusters"][0]["nodes"][0];
+    assert_eq!(node["pin"]["cpus"], "0", "{listed}");
+    let pid = node["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+    assert!(
+        processors(pid.expect("it runs"))
+            .iter()
+            .all(|list| list == "0")
+    );
+    let run = "run kv --cluster c --count 20 --closed --generator-cpus 0 --format json";
+    lab.measured(&run.split(' ').collect::<Vec<_>>());
+    let shown = lab.json(&["history", "show", "@last"]);
+    assert_eq!(shown["plan"]["cpus"], "0", "{shown}");
+    for (words, wanted) in [
+        (
+            "up d --node-cpus 4095",
+            "error: there is no processor 4095 here",
+        ),
+        (
+            "run kv --cluster c --generator-cpus 4095",
+            "error: there is no processor 4095 here",
+        ),
+        (
+            "up d --gateway-heap 80M",
+            "error: --gateway-heap is of no use without nodes that only coordinate",
+        ),
+        (
+            "up d --instances 1 --node-cpus 0",
+            "error: --node-cpus and a plan of instances each say where nodes run",
+        ),
+    ] {
+        let said = lab.run(&words.split(' ').collect::<Vec<_>>());
+        assert!(
+            said.code == 2 && said.err.starts_with(wanted),
+            "{words}: {said}"
+        );
+    }
+    let up = "up g -n 2 --coordinators 1 --heap 64M --gateway-heap 96M --dry-run";
+    let planned = lab.json(&up.split(' ').collect::<Vec<_>>());
+    let heap = |node: usize| planned["nodes"][node]["own"]["heap"]["max"].clone();
+    assert_ne!(heap(2), heap(0), "{planned}");
+}
+
+#[test]
 fn folders_on_other_disks_are_used_and_leave_nothing() {
     let lab = TestLab::fake("ready");
     let (first, log) = (lab.path("disks/a"), lab.path("disks/log"));

@@ -220,7 +220,11 @@ pub(crate) fn written_as_by_cassandra(home: &Home, folder: &Path, verify: &[&str
         let kept = home.helenus(&["history", "show", "@last", "--format", "json"]);
         let kept = kept.ok().json();
         let phase = &kept["result"]["phases"][0];
-        assert_eq!(kept["result"]["workload"], format!("load {table}"), "{kept}");
+        assert_eq!(
+            kept["result"]["workload"],
+            format!("load {table}"),
+            "{kept}"
+        );
         assert!(number(&phase["achieved_per_s"]) > 0.0, "{phase}");
         assert!(number(&phase["total"]["completed"]) > 0.0, "{phase}");
         home.helenus(&["nodetool", "c", "flush", "w"]).ok();

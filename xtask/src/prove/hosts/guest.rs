@@ -2,6 +2,9 @@
 //! Refuses to run without root, QEMU and mmdebstrap, and leaves no guest behind.
 
 use super::{Sheet, scripts};
+use helenus_cluster::env::Env;
+use helenus_cluster::jdk;
+use helenus_model::release::Release;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +12,7 @@ use std::process::Command;
 const GUEST: &str = include_str!("guest.sh");
 const CHECKS: &str = include_str!("checks.sh");
 const JOIN: &str = include_str!("join.sh");
+const NUMA: &str = include_str!("numa.sh");
 
 /// What is looked at on guests.
 struct Part {
@@ -17,8 +21,9 @@ struct Part {
     /// Start of the names of what is theirs on this machine, and their network.
     prefix: &'static str,
     net: &'static str,
-    /// Memory of each in MiB.
+    /// Memory of each in MiB, and its NUMA nodes.
     mib: &'static str,
+    numa: &'static str,
     /// Each of its lines is a finding.
     script: &'static str,
 }
@@ -30,9 +35,10 @@ pub(super) fn life(sheet: &mut Sheet, helenus: &Path, home: &Path) -> Result<(),
         prefix: "hg",
         net: "10.81.0",
         mib: "3072",
+        numa: "1",
         script: CHECKS,
     };
-    on_guests(sheet, &part, (helenus, home), None)
+    on_guests(sheet, &part, (helenus, home), &[])
 }
 
 /// `swarm.yml` on two guests, then the rendered stack.
@@ -52,16 +58,42 @@ pub(super) fn join(sheet: &mut Sheet, helenus: &Path, home: &Path) -> Result<(),
         prefix: "hj",
         net: "10.82.0",
         mib: "2560",
+        numa: "1",
         script: JOIN,
     };
-    on_guests(sheet, &part, (helenus, home), Some(&image))
+    on_guests(sheet, &part, (helenus, home), &[("IMAGE", &image)])
+}
+
+/// Instances of real Cassandra on a guest with four NUMA nodes.
+pub(super) fn numa(sheet: &mut Sheet, helenus: &Path, home: &Path) -> Result<(), Box<dyn Error>> {
+    let cache = home.with_file_name("cache");
+    let fetched = Command::new(helenus)
+        .args(["releases", "fetch"])
+        .env("HELENUS_CACHE", &cache)
+        .env("HELENUS_HOME", home)
+        .status()?;
+    if !fetched.success() {
+        return Err(format!("helenus releases fetch: {fetched}").into());
+    }
+    let found = jdk::find(&Env::of_process());
+    let jdk = jdk::choose(Release::newest(), &found, None)?.jdk;
+    let part = Part {
+        guests: 1,
+        prefix: "hn",
+        net: "10.83.0",
+        mib: "4096",
+        numa: "4",
+        script: NUMA,
+    };
+    let more = [("CACHE", cache.as_path()), ("JDK", jdk.home.as_path())];
+    on_guests(sheet, &part, (helenus, home), &more)
 }
 
 fn on_guests(
     sheet: &mut Sheet,
     part: &Part,
     (helenus, home): (&Path, &Path),
-    image: Option<&Path>,
+    more: &[(&str, &Path)],
 ) -> Result<(), Box<dyn Error>> {
     let work = home.with_file_name("guest");
     fs_err::create_dir_all(&work)?;
@@ -87,7 +119,8 @@ fn on_guests(
             .env("GUEST_SH", &guest)
             .env("HELENUS", helenus)
             .env("HELENUS_HOME", home)
-            .envs(image.map(|image| ("IMAGE", image)))
+            .env("GUEST_NUMA", part.numa)
+            .envs(more.iter().copied())
             .envs((number > 1).then(|| ("GUEST_KEY", folder(1).join("key"))));
         command
     };

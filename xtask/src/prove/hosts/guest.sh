@@ -15,6 +15,7 @@
 # The processor is emulated: a node takes minutes to start. GUEST_ACCEL=kvm where KVM works; where only /dev/kvm is there, a guest
 # with it says nothing for ever.
 # With GUEST_BASE=FOLDER the disk without keys is kept there for the next time.
+# With GUEST_NUMA=N it has so many NUMA nodes, each with a processor and its part of the memory.
 # A second guest joins the first one's network: GUEST of its own, GUEST_NR=2 (its addresses end in 21 and 22), GUEST_KEY the first one's key.
 # Needs root, /dev/net/tun and: mmdebstrap qemu-system-x86 e2fsprogs iproute2 openssh-client. Ends only processes whose ids it has written.
 set -eu
@@ -85,8 +86,19 @@ disk() {
   rm -rf "$d"
 }
 
+# Processors, memory, and which of them are near each other.
+shape() {
+  local n=${GUEST_NUMA:-1}
+  [ "$n" -gt 1 ] || { echo "-smp $CPUS -m $MIB"; return; }
+  echo "-smp $n -m $((MIB / n * n))"
+  for k in $(seq 0 $((n - 1))); do
+    echo "-object memory-backend-ram,id=m$k,size=$((MIB / n))M -numa node,nodeid=$k,cpus=$k,memdev=m$k"
+  done
+}
+
 qemu() {
-  nice -n 5 qemu-system-x86_64 -accel "$1" -cpu "$2" -smp "$CPUS" -m "$MIB" \
+  # shellcheck disable=SC2046 # words
+  nice -n 5 qemu-system-x86_64 -accel "$1" -cpu "$2" $(shape) \
     -nodefaults -display none -serial "file:$R/console" -pidfile "$R/pid" -daemonize \
     -kernel "$R/kernel" -initrd "$R/initrd" -append "root=/dev/vda rw console=ttyS0 quiet panic=5 net.ifnames=0" \
     -drive "file=$R/disk,format=raw,if=virtio,cache=unsafe" \

@@ -35,6 +35,11 @@ pub(super) fn follow(
         }
         (None, None) => return Ok(Vec::new()),
     };
+    if flags.cluster.node_cpus.is_some() {
+        let text = "--node-cpus and a plan of instances each say where nodes run";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("leave --node-cpus out, or --instances and --plan".to_owned()));
+    }
     let count = plan.instances.len();
     let Some(first) = plan.instances.first() else {
         let text = "the plan has no instance".to_owned();
