@@ -8,7 +8,7 @@ mod repair;
 #[cfg(test)]
 mod tests;
 
-pub use files::{MedusaNode, Storage};
+pub use files::{BUCKET, MedusaNode, Storage};
 pub use repair::{RepairRun, RunState, runs_of};
 
 use crate::format::Format;

@@ -24,7 +24,7 @@ pub enum Storage {
 }
 
 /// Bucket of all backups.
-pub(super) const BUCKET: &str = "backups";
+pub const BUCKET: &str = "backups";
 
 /// The node that Medusa works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
