@@ -99,7 +99,9 @@ impl Installer {
 
     /// The same of a program that Debian and its relatives have; elsewhere its name alone.
     pub fn package(&self, what: &str, package: &str) -> String {
-        let known = self.manager.filter(|m| *m == Manager::Apt || package == "maven");
+        let known = self
+            .manager
+            .filter(|m| *m == Manager::Apt || package == "maven");
         let command = known.map(|manager| self.install(manager, package));
         in_words(what, command.as_deref())
     }

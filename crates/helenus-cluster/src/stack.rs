@@ -9,7 +9,9 @@ mod reaper;
 mod tables;
 
 pub use error::StackError;
-pub use medusa::{Backup, MedusaEvent, Restore, SavedTable, backup, backups, restore, verify};
+pub use medusa::{
+    Backup, MedusaEvent, Restore, SavedTable, backup, backup_named, backups, restore, verify,
+};
 pub use process::Programs;
 pub use reaper::{look_runs, start_runs};
 pub use tables::{Compared, Side, compare};
@@ -228,7 +230,11 @@ pub fn look(
         views.push(PartView {
             name: "gateway".to_owned(),
             purpose: "a gateway of yours".to_owned(),
-            state: if answers { PartState::Up } else { PartState::Down },
+            state: if answers {
+                PartState::Up
+            } else {
+                PartState::Down
+            },
             pid: None,
             at: Some(address.to_string()),
             memory_bytes: None,

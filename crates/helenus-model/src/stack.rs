@@ -167,7 +167,9 @@ impl fmt::Display for Gateway {
 
 /// A gateway that is no word and no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no gateway: write coordinator, none, or the address and port of one that you run")]
+#[error(
+    "{0:?} is no gateway: write coordinator, none, or the address and port of one that you run"
+)]
 pub struct GatewayError(String);
 
 impl FromStr for Gateway {
@@ -256,7 +258,9 @@ impl Stack {
 
     /// The dashboard, which Prometheus serves.
     pub fn dashboard(&self) -> Option<String> {
-        let at = self.at(Part::Prometheus).filter(|_| self.has(Part::Prometheus))?;
+        let at = self
+            .at(Part::Prometheus)
+            .filter(|_| self.has(Part::Prometheus))?;
         Some(format!("http://{at}/consoles/{}", page::FILE))
     }
 
@@ -264,7 +268,11 @@ impl Stack {
     pub fn storage(&self, own_folder: &str) -> Storage {
         match self.at(Part::Moto).filter(|_| self.has(Part::Moto)) {
             Some(at) => Storage::S3(at),
-            None => Storage::Local(self.backups.clone().unwrap_or_else(|| own_folder.to_owned())),
+            None => Storage::Local(
+                self.backups
+                    .clone()
+                    .unwrap_or_else(|| own_folder.to_owned()),
+            ),
         }
     }
 }

@@ -23,8 +23,7 @@ pub(super) fn post(
     body: &Value,
     within: Duration,
 ) -> io::Result<Value> {
-    let headers =
-        format!("Authorization: {authorization}\r\nContent-Type: application/json\r\n");
+    let headers = format!("Authorization: {authorization}\r\nContent-Type: application/json\r\n");
     let answer = exchange(
         dialer,
         address,

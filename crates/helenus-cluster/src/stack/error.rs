@@ -26,7 +26,9 @@ pub enum StackError {
     #[error("the stack's state cannot be read")]
     Unreadable(#[source] serde_json::Error),
     /// Flags of a cluster that the parts could not get into.
-    #[error("a stack cannot have {what}: Medusa and the metrics know no login and no certificate of it")]
+    #[error(
+        "a stack cannot have {what}: Medusa and the metrics know no login and no certificate of it"
+    )]
     Unsupported {
         /// The flag.
         what: &'static str,

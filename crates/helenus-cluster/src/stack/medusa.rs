@@ -29,7 +29,8 @@ const LINES: usize = 8;
 /// Longest wait for nodes that stop.
 const STOP_WITHIN: Duration = Duration::from_secs(60);
 /// What moto takes as credentials: anything.
-const CREDENTIALS: &str = "[default]\naws_access_key_id = helenus\naws_secret_access_key = helenus\n";
+const CREDENTIALS: &str =
+    "[default]\naws_access_key_id = helenus\naws_secret_access_key = helenus\n";
 
 /// What is known of a backup beside Medusa's own files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,7 +143,10 @@ pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
 }
 
 /// The backup of that name.
-fn find(state: &ClusterState, name: &str) -> Result<Backup, ClusterError> {
+///
+/// # Errors
+/// There is none.
+pub fn backup_named(state: &ClusterState, name: &str) -> Result<Backup, ClusterError> {
     let mut all = backups(state)?;
     let known = all.iter().map(|backup| backup.name.clone()).collect();
     match all.iter().position(|backup| backup.name == name) {
@@ -196,8 +200,15 @@ impl<'a> Medusa<'a> {
     }
 
     /// Starts Medusa on a node, which was saved as `saved_as`.
-    fn start(&self, node: &NodePlan, saved_as: Ipv4Addr, words: &[&str]) -> std::io::Result<Running> {
-        let work = self.home.join(format!("{}-{}", self.state.plan.name, node.name));
+    fn start(
+        &self,
+        node: &NodePlan,
+        saved_as: Ipv4Addr,
+        words: &[&str],
+    ) -> std::io::Result<Running> {
+        let work = self
+            .home
+            .join(format!("{}-{}", self.state.plan.name, node.name));
         fs::create_dir_all(&work)?;
         let key = work.join("key");
         let keyed = match &self.storage {
@@ -429,7 +440,7 @@ pub fn verify(
     name: &str,
     events: &mut dyn FnMut(MedusaEvent),
 ) -> Result<(Backup, Vec<String>), ClusterError> {
-    let backup = find(state, name)?;
+    let backup = backup_named(state, name)?;
     let medusa = Medusa::of(context, state, state)?;
     let nodes = owners(state);
     let first: Vec<(&NodePlan, Ipv4Addr)> = nodes.iter().take(1).map(|n| (*n, n.address)).collect();

@@ -161,7 +161,10 @@ pub(super) fn start(
             let port = part.port().unwrap_or_default().to_string();
             let host = stack.address.to_string();
             let words = ["-H", &host, "-p", &port];
-            (programs.of(part).to_owned(), words.map(str::to_owned).to_vec())
+            (
+                programs.of(part).to_owned(),
+                words.map(str::to_owned).to_vec(),
+            )
         }
     };
     let launch = Launch {
@@ -176,7 +179,8 @@ pub(super) fn start(
         cgroups: Vec::new(),
         network: None,
     };
-    let child = launch::spawn(&context.helenus, &launch).map_err(StackError::io("the launch shim"))?;
+    let child =
+        launch::spawn(&context.helenus, &launch).map_err(StackError::io("the launch shim"))?;
     tracing::info!(part = part.as_str(), pid = child.id(), "started");
     Ok(Started {
         part,
@@ -238,7 +242,14 @@ pub(super) fn answers(stack: &Stack, part: Part, pid: i32) -> bool {
     let Some(at) = stack.at(part) else {
         return false;
     };
-    let asked = || http::ask(&TcpDialer, at, &format!("GET {}", part.probe()), ANSWER_WITHIN);
+    let asked = || {
+        http::ask(
+            &TcpDialer,
+            at,
+            &format!("GET {}", part.probe()),
+            ANSWER_WITHIN,
+        )
+    };
     listens(pid, at) && asked().is_ok_and(|(code, _)| (200..300).contains(&code))
 }
 
@@ -254,7 +265,9 @@ pub(super) fn ask(
         part: part_name,
         source,
     };
-    let at = stack.at(part).ok_or_else(|| silent(io::ErrorKind::AddrNotAvailable.into()))?;
+    let at = stack
+        .at(part)
+        .ok_or_else(|| silent(io::ErrorKind::AddrNotAvailable.into()))?;
     let (code, body) = http::ask(&TcpDialer, at, line, within).map_err(silent)?;
     if (200..300).contains(&code) {
         return Ok(body);

@@ -174,6 +174,10 @@ mod tests {
             .ensure_python(&PythonTool::MEDUSA, &never, &mut |_| {})
             .unwrap_err();
         assert!(error.to_string().contains("cassandra-medusa"), "{error}");
-        assert!(error.hint().contains("--without medusa"), "{}", error.hint());
+        assert!(
+            error.hint().contains("--without medusa"),
+            "{}",
+            error.hint()
+        );
     }
 }

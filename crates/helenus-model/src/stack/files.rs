@@ -91,7 +91,10 @@ impl Stack {
     /// What Prometheus scrapes: nodes and a run each second, as the dashboard asks, and the other parts.
     pub fn prometheus_yml(&self) -> String {
         let host = self.address;
-        let mut text = scrape(&[format!("{host}:{}", Part::Metrics.port().unwrap_or_default())]);
+        let mut text = scrape(&[format!(
+            "{host}:{}",
+            Part::Metrics.port().unwrap_or_default()
+        )]);
         text.push_str(&job("run", "/metrics", 1, &format!("{host}:{RUN_PORT}")));
         let every = SCRAPE_PARTS_EVERY_S;
         let own = format!("{host}:{}", Part::Prometheus.port().unwrap_or_default());
@@ -105,7 +108,11 @@ impl Stack {
 
     /// Prometheus' command line behind its program, in its folder.
     pub fn prometheus_argv(&self, folder: &str) -> Vec<String> {
-        let at = format!("{}:{}", self.address, Part::Prometheus.port().unwrap_or_default());
+        let at = format!(
+            "{}:{}",
+            self.address,
+            Part::Prometheus.port().unwrap_or_default()
+        );
         vec![
             format!("--config.file={folder}/prometheus.yml"),
             format!("--storage.tsdb.path={folder}/data"),

@@ -14,7 +14,10 @@ fn what_is_left_out_takes_what_needs_it_along() {
         words(&stack(&[], false)),
         ["metrics", "prometheus", "reaper", "medusa"]
     );
-    assert_eq!(words(&stack(&[Without::Metrics], true)), ["moto", "reaper", "medusa"]);
+    assert_eq!(
+        words(&stack(&[Without::Metrics], true)),
+        ["moto", "reaper", "medusa"]
+    );
     assert!(words(&stack(&Without::ALL, true)).is_empty());
     assert_eq!(stack(&[Without::Metrics], false).dashboard(), None);
 }
@@ -27,7 +30,10 @@ fn a_gateway_is_a_node_nothing_or_an_address() {
     let wrong = "stargate".parse::<Gateway>().unwrap_err().to_string();
     assert!(wrong.contains("coordinator, none"), "{wrong}");
     let kept = serde_json::to_string(&stack(&[], false)).unwrap();
-    assert_eq!(serde_json::from_str::<Stack>(&kept).unwrap(), stack(&[], false));
+    assert_eq!(
+        serde_json::from_str::<Stack>(&kept).unwrap(),
+        stack(&[], false)
+    );
 }
 
 #[test]
@@ -73,7 +79,10 @@ fn reaper_s_file_is_yaml_with_the_password_of_jmx() {
     let read = crate::yaml::parse(&text).unwrap();
     assert_eq!(read["jmxAuth"]["password"], "0123");
     assert_eq!(read["server"]["applicationConnectors"][0]["port"], 8080);
-    assert_eq!(read["server"]["adminConnectors"][0]["bindHost"], "127.1.2.3");
+    assert_eq!(
+        read["server"]["adminConnectors"][0]["bindHost"],
+        "127.1.2.3"
+    );
     assert_eq!(read["storageType"], "memory");
 }
 
@@ -108,8 +117,14 @@ fn medusa_stores_in_a_folder_or_by_s3() {
         ..node
     };
     let text = s3.medusa_ini(&node, &s3.storage("/c/stack/medusa"));
-    assert!(text.contains("storage_provider = s3_compatible\n"), "{text}");
-    assert!(text.contains("port = 5000\nsecure = False\nkey_file = /k\n"), "{text}");
+    assert!(
+        text.contains("storage_provider = s3_compatible\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("port = 5000\nsecure = False\nkey_file = /k\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -121,7 +136,10 @@ fn the_dashboard_has_no_braces_but_those_of_prometheus() {
     let script = text.split("<script>").nth(1).unwrap();
     assert!(!script.contains("{{"), "an action in the script");
     let actions = text.matches("{{").count();
-    assert_eq!(actions, text.split("<script>").next().unwrap().matches("}}").count());
+    assert_eq!(
+        actions,
+        text.split("<script>").next().unwrap().matches("}}").count()
+    );
 }
 
 #[test]
