@@ -90,7 +90,8 @@ impl Part {
         match self {
             Self::Reaper => Some("/webui/"),
             Self::Metrics => Some("/metrics"),
-            Self::Prometheus => Some("/graph"),
+            // From there each build of Prometheus leads to a page that it has.
+            Self::Prometheus => Some("/"),
             Self::Medusa | Self::Moto => None,
         }
     }

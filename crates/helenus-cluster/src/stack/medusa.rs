@@ -8,6 +8,7 @@ use crate::attach::write_private;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
+use crate::launch;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -470,6 +471,11 @@ pub fn restore(
     context.stop_locked(&mut state, all, STOP_WITHIN, &mut |event| {
         events(MedusaEvent::Cluster(event));
     })?;
+    for node in &state.plan.nodes {
+        // A node that never started has none, and Medusa reads them.
+        let node = state.launched(&node.name)?;
+        launch::write_files(&state, &node).map_err(StackError::io("the node's folder"))?;
+    }
     let medusa = Medusa::of(context, request.from, &state)?;
     let temporary = medusa.home.join("restoring");
     fs::create_dir_all(&temporary).map_err(StackError::io("the stack's folder"))?;
