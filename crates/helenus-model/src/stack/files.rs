@@ -8,6 +8,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 /// How often parts other than nodes are scraped, in seconds.
 const SCRAPE_PARTS_EVERY_S: u32 = 5;
 
+/// A run serves the nodes as well, which are scraped already.
+const ONLY_THE_RUN: &str = "    metric_relabel_configs:\n      - source_labels: [__name__]\n        \
+    regex: 'helenus_(run|generator)_.*'\n        action: keep\n";
+
 /// Heap of Reaper: with storage in memory it needs 60 to 90 MB for a few clusters.
 const REAPER_HEAP: &str = "-Xmx128m";
 
@@ -96,6 +100,7 @@ impl Stack {
             Part::Metrics.port().unwrap_or_default()
         )]);
         text.push_str(&job("run", "/metrics", 1, &format!("{host}:{RUN_PORT}")));
+        text.push_str(ONLY_THE_RUN);
         let every = SCRAPE_PARTS_EVERY_S;
         let own = format!("{host}:{}", Part::Prometheus.port().unwrap_or_default());
         text.push_str(&job("prometheus", "/metrics", every, &own));

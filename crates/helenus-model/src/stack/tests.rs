@@ -58,6 +58,10 @@ fn prometheus_scrapes_each_part_that_is_there() {
         scrape_interval: 1s
         static_configs:
           - targets: ['127.1.2.3:9096']
+        metric_relabel_configs:
+          - source_labels: [__name__]
+            regex: 'helenus_(run|generator)_.*'
+            action: keep
       - job_name: prometheus
         metrics_path: /metrics
         scrape_interval: 5s
