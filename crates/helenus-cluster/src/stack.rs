@@ -25,7 +25,7 @@ use crate::remove::BESIDE;
 use crate::state::{ClusterState, NodeCondition};
 use crate::store::StoreEvent;
 use fs_err as fs;
-use helenus_model::stack::{Gateway, Part, Stack};
+use helenus_model::stack::{Gateway, Part, STACK_VERSION, Stack};
 use serde::Serialize;
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -47,7 +47,7 @@ pub enum StackEvent {
     Started(Part),
     /// A part answers.
     Ready(Part),
-    /// Reaper is told of the cluster.
+    /// The cluster is made known to Reaper.
     Registering,
 }
 
@@ -124,9 +124,12 @@ pub fn find(state: &ClusterState) -> Result<Option<Stack>, ClusterError> {
     match fs::read(&file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ClusterError::io("the stack's state")(error)),
-        Ok(text) => Ok(Some(
-            serde_json::from_slice(&text).map_err(StackError::Unreadable)?,
-        )),
+        Ok(text) => {
+            let stack: Stack = serde_json::from_slice(&text).map_err(StackError::Unreadable)?;
+            let known = stack.format.check("stack", STACK_VERSION);
+            known.map_err(StackError::Version)?;
+            Ok(Some(stack))
+        }
     }
 }
 
@@ -169,7 +172,7 @@ pub fn may(request: &UpRequest) -> Result<(), StackError> {
 /// Brings up what is not there of a stack beside a cluster that runs; what lives stays.
 ///
 /// # Errors
-/// A part does not start or does not answer, or Reaper cannot be told of the cluster.
+/// A part does not start or does not answer, or Reaper does not take the cluster.
 pub fn up(
     context: &Context,
     state: &ClusterState,
@@ -189,7 +192,7 @@ pub fn up(
         if part.port().is_none() || process::holder(cluster, *part)?.is_some() {
             continue;
         }
-        let begun = process::start(
+        let fresh = process::start(
             context,
             (state, stack),
             *part,
@@ -197,7 +200,7 @@ pub fn up(
             password.as_deref(),
         )?;
         events(StackEvent::Started(*part));
-        started.push(begun);
+        started.push(fresh);
     }
     for one in started {
         let part = one.part;

@@ -3,6 +3,7 @@
 
 use crate::error::{Class, Problem};
 use crate::install::Installer;
+use helenus_model::format::FormatError;
 use std::io;
 
 /// Why something could not be done with a stack.
@@ -25,6 +26,9 @@ pub enum StackError {
     /// What is kept of it cannot be read.
     #[error("the stack's state cannot be read")]
     Unreadable(#[source] serde_json::Error),
+    /// It was written by another version of helenus.
+    #[error(transparent)]
+    Version(FormatError),
     /// Flags of a cluster that the parts could not get into.
     #[error(
         "a stack cannot have {what}: Medusa and the metrics know no login and no certificate of it"
@@ -147,7 +151,9 @@ impl Problem for StackError {
             | Self::Name(_)
             | Self::OtherTokens { .. }
             | Self::NothingToRepair(_) => Class::Usage,
-            Self::Unreadable(_) | Self::NoProgram { .. } | Self::Io { .. } => Class::Environment,
+            Self::Unreadable(_) | Self::Version(_) | Self::NoProgram { .. } | Self::Io { .. } => {
+                Class::Environment
+            }
             Self::Part { .. }
             | Self::OtherPassword { .. }
             | Self::Refused { .. }
@@ -163,7 +169,7 @@ impl Problem for StackError {
             Self::Without { cluster, .. } => {
                 format!("it was left out; `helenus stack status {cluster}` shows what there is")
             }
-            Self::Unreadable(_) => {
+            Self::Unreadable(_) | Self::Version(_) => {
                 "it was written by another version of helenus; `helenus rm` removes the cluster all the same".to_owned()
             }
             Self::Unsupported { .. } => "leave it out; `helenus up` starts such a cluster without a stack".to_owned(),

@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The version of what is known of a backup.
+const BACKUP_VERSION: u32 = 1;
 /// Folder of what is known of backups.
 const RECORDS: &str = "saved";
 /// Between two looks at a program.
@@ -118,8 +120,13 @@ pub struct Restore<'a> {
     pub ready_within: Duration,
 }
 
-fn records(state: &ClusterState) -> PathBuf {
-    folder(Path::new(&state.plan.folder)).join(RECORDS)
+/// Beside the backups where they outlive the cluster: one of the same name and shape finds them again.
+fn records(state: &ClusterState) -> Result<PathBuf, ClusterError> {
+    let elsewhere = super::find(state)?.and_then(|stack| stack.backups);
+    Ok(match elsewhere {
+        Some(backups) => Path::new(&backups).join(format!("{RECORDS}-{}", state.plan.name)),
+        None => folder(Path::new(&state.plan.folder)).join(RECORDS),
+    })
 }
 
 /// The backups of a cluster, by name.
@@ -127,7 +134,7 @@ fn records(state: &ClusterState) -> PathBuf {
 /// # Errors
 /// Their records cannot be read.
 pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
-    let folder = records(state);
+    let folder = records(state)?;
     let mut all = Vec::new();
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
@@ -137,6 +144,8 @@ pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
         let read = entry.and_then(|entry| fs::read(entry.path()));
         let text = read.map_err(StackError::io("the stack's folder"))?;
         let backup: Backup = serde_json::from_slice(&text).map_err(StackError::Unreadable)?;
+        let known = backup.format.check("stack-backup", BACKUP_VERSION);
+        known.map_err(StackError::Version)?;
         all.push(backup);
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -385,7 +394,7 @@ pub fn backup(
         });
     }
     let backup = Backup {
-        format: Format::new("stack-backup", 1),
+        format: Format::new("stack-backup", BACKUP_VERSION),
         name: name.to_owned(),
         cluster: state.plan.name.clone(),
         cluster_id: state.id.clone(),
@@ -394,7 +403,7 @@ pub fn backup(
         nodes: kept,
         tables,
     };
-    let folder = records(state);
+    let folder = records(state)?;
     let write = || {
         fs::create_dir_all(&folder)?;
         let text = serde_json::to_vec_pretty(&backup)?;

@@ -33,7 +33,7 @@ fn known(stack: &Stack) -> Result<Vec<String>, StackError> {
     })
 }
 
-/// Tells Reaper of the cluster, unless it knows it; its name there.
+/// Makes the cluster known to Reaper, unless it is; its name there.
 pub(super) fn register(stack: &Stack, state: &ClusterState) -> Result<String, ClusterError> {
     if let Some(name) = known(stack)?.pop() {
         return Ok(name);
@@ -51,7 +51,7 @@ pub(super) fn register(stack: &Stack, state: &ClusterState) -> Result<String, Cl
 /// Why Reaper, which answers, does not see all nodes; none where it does.
 pub(super) fn blind(stack: &Stack, state: &ClusterState) -> Option<String> {
     if known(stack).is_ok_and(|names| names.is_empty()) {
-        return Some("it does not know the cluster: `helenus stack up` tells it".to_owned());
+        return Some("it does not know the cluster: `helenus stack up` registers it".to_owned());
     }
     let node = jmx::closed(state)?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! Programs from PyPI, each in a virtual environment of its own below the cache.
+//! Programs from PyPI, each in its own virtual environment below the cache.
 //! Refuses to name an index: mirrors and credentials are those of a person's pip.
 
 use super::{Store, StoreError, StoreEvent, TICK};

@@ -8,20 +8,40 @@ const BARE: [&str; 4] = ["stack", "up", "--without", "reaper,medusa,metrics"];
 #[test]
 fn a_dry_run_plans_nodes_gateway_and_parts() {
     let lab = TestLab::new();
-    let words = ["stack", "up", "s", "-n", "3", "--without", "metrics", "--dry-run"];
+    let words = [
+        "stack",
+        "up",
+        "s",
+        "-n",
+        "3",
+        "--without",
+        "metrics",
+        "--dry-run",
+    ];
     let planned = lab.json(&words);
     assert_eq!(planned["format"], "helenus.stack-plan/1");
     let nodes = planned["plan"]["nodes"].as_array().expect("nodes");
     assert_eq!(nodes.len(), 4, "three nodes and the gateway");
     assert_eq!(nodes[3]["coordinator"], true);
-    assert_eq!(nodes[3]["own"]["heap"]["heap"], 300 << 20, "{}", nodes[3]["own"]);
+    assert_eq!(
+        nodes[3]["own"]["heap"]["heap"],
+        300 << 20,
+        "{}",
+        nodes[3]["own"]
+    );
     assert_eq!(planned["plan"]["preset"], "dev");
     let parts = planned["stack"]["parts"].as_array().expect("parts");
     assert_eq!(*parts, ["reaper", "medusa"]);
     let text = lab.done(&words);
     assert!(text.contains(":8080/webui/"), "{text}");
-    assert!(text.ends_with("nothing was started (--dry-run)\n"), "{text}");
-    assert!(lab.done(&["list"]).contains("no cluster"), "it made something");
+    assert!(
+        text.ends_with("nothing was started (--dry-run)\n"),
+        "{text}"
+    );
+    assert!(
+        lab.done(&["list"]).contains("no cluster"),
+        "it made something"
+    );
 }
 
 #[test]
@@ -64,11 +84,17 @@ fn a_stack_names_what_is_down_and_starts_it_again() {
     let up = [&BARE[..], &["--gateway", "none"]].concat();
     lab.done(&up);
     let well = lab.json(&["stack", "status"]);
-    assert_eq!((&well["well"], &well["format"]), (&true.into(), &"helenus.stack-status/1".into()));
+    assert_eq!(
+        (&well["well"], &well["format"]),
+        (&true.into(), &"helenus.stack-status/1".into())
+    );
     lab.done(&["kill", "stack/node1"]);
     let said = lab.run(&["stack", "status"]).to_string();
     assert!(said.contains("exit code: 1"), "{said}");
-    assert!(said.contains("not as it should be: node1; `helenus stack up stack`"), "{said}");
+    assert!(
+        said.contains("not as it should be: node1; `helenus stack up stack`"),
+        "{said}"
+    );
     lab.done(&up);
     assert_eq!(lab.json(&["stack", "status"])["well"], true);
     shot!(lab.run(&["stack", "backup", "--dry-run"]), @"");

@@ -34,12 +34,16 @@ pub(crate) fn a_stack_saves_and_restores_and_starts_what_is_dead() {
         assert!(part(&up, name)["memory_bytes"].as_u64() > Some(0), "{up}");
     }
     let pid = part(&up, "reaper")["pid"].as_i64().expect("a process");
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.expect("a process"), rustix::process::Signal::KILL)
         .expect("it lives");
     let cql = |statements: &str| home.helenus(&["cql", "stack", "-e", statements]).ok();
-    cql("CREATE KEYSPACE ks WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}; \
-         CREATE TABLE ks.t (k int PRIMARY KEY, v text); INSERT INTO ks.t (k, v) VALUES (1, 'a')");
+    cql(
+        "CREATE KEYSPACE ks WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}; \
+         CREATE TABLE ks.t (k int PRIMARY KEY, v text); INSERT INTO ks.t (k, v) VALUES (1, 'a')",
+    );
     let status = json(&["stack", "status"]);
     assert_eq!(status.code, 1, "{status}");
     assert_eq!(part(&status.json(), "reaper")["state"], "down");
