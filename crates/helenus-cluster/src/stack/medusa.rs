@@ -492,7 +492,7 @@ pub fn restore(
     let mut words = vec!["restore-node", "--backup-name", &backup.name, "--no-verify"];
     words.extend(["--temp-dir", &to]);
     // In another cluster a node takes no identity of the one that was saved.
-    words.extend(same.then_some("--in-place"));
+    words.push(if same { "--in-place" } else { "--remote" });
     medusa.run(&pairs(&state, backup)?, "restore", &words, events)?;
     drop(medusa);
     for node in state.plan.nodes.iter().filter(|node| node.coordinator) {
