@@ -19,12 +19,13 @@ pub use tables::{Compared, Side, compare};
 use crate::alive;
 use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::UpRequest;
 use crate::observe::{self, Memory, NodeView};
 use crate::remove::BESIDE;
 use crate::state::{ClusterState, NodeCondition};
 use crate::store::StoreEvent;
 use fs_err as fs;
+use helenus_model::access::Security;
+use helenus_model::network::NetworkPlan;
 use helenus_model::stack::{Gateway, Part, STACK_VERSION, Stack};
 use serde::Serialize;
 use std::io::Write as _;
@@ -158,13 +159,12 @@ fn save(cluster: &Path, stack: &Stack) -> std::io::Result<()> {
 ///
 /// # Errors
 /// The first of them.
-pub fn may(request: &UpRequest) -> Result<(), StackError> {
-    let what = if request.security.auth {
-        "--auth"
-    } else if request.security.tls {
-        "--tls"
-    } else {
-        return Ok(());
+pub fn may(security: Security, network: Option<&NetworkPlan>) -> Result<(), StackError> {
+    let what = match (security.auth, security.tls, network) {
+        (true, _, _) => "--auth",
+        (_, true, _) => "--tls",
+        (_, _, Some(_)) => "distance between data centres",
+        (false, false, None) => return Ok(()),
     };
     Err(StackError::Unsupported { what })
 }
@@ -180,6 +180,7 @@ pub fn up(
     programs: &Programs,
     events: &mut dyn FnMut(StackEvent),
 ) -> Result<(), ClusterError> {
+    may(state.plan.security, state.plan.network.as_ref())?;
     let cluster = Path::new(&state.plan.folder);
     // Written first: `rm` and `status` find what was started, whatever happens next.
     save(cluster, stack).map_err(ClusterError::io("the stack's folder"))?;

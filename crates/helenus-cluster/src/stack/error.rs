@@ -31,7 +31,7 @@ pub enum StackError {
     Version(FormatError),
     /// Flags of a cluster that the parts could not get into.
     #[error(
-        "a stack cannot have {what}: Medusa and the metrics know no login and no certificate of it"
+        "a stack cannot have {what}: its parts have no login and no certificate, and stand outside of a cluster's network"
     )]
     Unsupported {
         /// The flag.
@@ -194,6 +194,9 @@ impl Problem for StackError {
                     .to_owned()
             }
             Self::NothingToRepair(_) => "a repair compares replicas; --keyspace names one keyspace".to_owned(),
+            Self::Medusa { what: "restore", .. } => {
+                "the nodes are stopped, and some may have files of the backup: run the restore again".to_owned()
+            }
             Self::Name(_) | Self::Refused { .. } | Self::Medusa { .. } | Self::Io { .. } | Self::Interrupted => return None,
         })
     }

@@ -117,6 +117,17 @@ pub(super) struct Started {
     pub(super) part: Part,
     folder: PathBuf,
     child: Child,
+    /// Whether it has answered: else it ends with this.
+    answered: bool,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if !self.answered {
+            let _gone_already = self.child.kill();
+            let _status = self.child.wait();
+        }
+    }
 }
 
 /// Starts a part: its files, then its process.
@@ -186,6 +197,7 @@ pub(super) fn start(
         part,
         folder,
         child,
+        answered: false,
     })
 }
 
@@ -214,13 +226,15 @@ fn write_files(
 pub(super) fn wait(mut one: Started, stack: &Stack, cancel: &Cancel) -> Result<(), ClusterError> {
     let begin = Instant::now();
     let pid = one.child.id().cast_signed();
+    let part = one.part;
     let failed = |what: String, folder: &Path| StackError::Part {
-        part: one.part.as_str(),
+        part: part.as_str(),
         what,
         lines: log_tail(folder, 0, LINES),
     };
     loop {
         if answers(stack, one.part, pid) {
+            one.answered = true;
             return Ok(());
         }
         if let Ok(Some(status)) = one.child.try_wait() {

@@ -47,11 +47,39 @@ fn a_dry_run_plans_nodes_gateway_and_parts() {
 #[test]
 fn what_no_stack_can_have_is_refused() {
     let lab = TestLab::new();
-    shot!(lab.run(&["stack", "up", "--auth", "--dry-run"]), @"");
-    shot!(lab.run(&["stack", "up", "--without", "grafana"]), @"");
-    shot!(lab.run(&["stack", "up", "--gateway", "stargate"]), @"");
-    shot!(lab.run(&["stack", "up", "--gateway", "none", "--gateway-heap", "300M"]), @"");
-    shot!(lab.run(&["stack", "up", "--reaper-jar", "/no/such.jar", "--without", "metrics", "--dry-run"]), @"");
+    shot!(lab.run(&["stack", "up", "--auth", "--dry-run"]), @"
+    exit code: 2
+    --- standard error
+    error: a stack cannot have --auth: its parts have no login and no certificate, and stand outside of a cluster's network
+    hint: leave it out; `helenus up` starts such a cluster without a stack
+    ");
+    shot!(lab.run(&["stack", "up", "--without", "grafana"]), @"
+    exit code: 2
+    --- standard error
+    error: invalid value 'grafana' for '--without <PARTS>'
+      [possible values: reaper, medusa, metrics]
+
+    For more information, try '--help'.
+    ");
+    shot!(lab.run(&["stack", "up", "--gateway", "stargate"]), @r#"
+    exit code: 2
+    --- standard error
+    error: invalid value 'stargate' for '--gateway <GATEWAY>': "stargate" is no gateway: write coordinator, none, or the address and port of one that you run
+
+    For more information, try '--help'.
+    "#);
+    shot!(lab.run(&["stack", "up", "--gateway", "none", "--gateway-heap", "300M"]), @"
+    exit code: 2
+    --- standard error
+    error: --gateway-heap is of no use without a coordinator-only node
+    hint: leave it out, or --gateway none
+    ");
+    shot!(lab.run(&["stack", "up", "--reaper-jar", "/no/such.jar", "--without", "metrics", "--dry-run"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no jar at /no/such.jar
+    hint: name a jar of Reaper that runs by itself
+    ");
 }
 
 #[test]
@@ -73,8 +101,18 @@ fn verbs_of_a_cluster_without_a_stack_name_the_cure() {
         assert!(said.contains("exit code: 2"), "{said}");
         assert!(said.contains("`helenus stack up c` adds one"), "{said}");
     }
-    shot!(lab.run(&["stack", "restore", "c", "b1"]), @"");
-    shot!(lab.run(&["stack", "status"]), @"");
+    shot!(lab.run(&["stack", "restore", "c", "b1"]), @r#"
+    exit code: 2
+    --- standard error
+    error: no backup "b1" of c
+    hint: `helenus stack backup c` makes one
+    "#);
+    shot!(lab.run(&["stack", "status", "d"]), @"
+    exit code: 2
+    --- standard error
+    error: no such cluster: d
+    hint: did you mean c?
+    ");
     lab.done(&["rm", "c"]);
 }
 
@@ -97,9 +135,23 @@ fn a_stack_names_what_is_down_and_starts_it_again() {
     );
     lab.done(&up);
     assert_eq!(lab.json(&["stack", "status"])["well"], true);
-    shot!(lab.run(&["stack", "backup", "--dry-run"]), @"");
-    shot!(lab.run(&["stack", "repair"]), @"");
-    shot!(lab.run(&["stack", "rm", "--dry-run"]), @"");
+    shot!(lab.run(&["stack", "backup", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+    would back up stack; nothing was done (--dry-run)
+      nothing: the stack has no medusa
+    ");
+    shot!(lab.run(&["stack", "repair"]), @"
+    exit code: 2
+    --- standard error
+    error: the stack of stack has no reaper
+    hint: it was left out; `helenus stack status stack` shows what there is
+    ");
+    let gone = lab.done(&["stack", "rm", "--dry-run"]);
+    assert!(
+        gone.starts_with("would remove stack: 1 node (1 running)"),
+        "{gone}"
+    );
     lab.done(&["stack", "rm"]);
     assert!(lab.done(&["list"]).contains("no cluster"));
 }

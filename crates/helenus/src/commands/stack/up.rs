@@ -7,8 +7,10 @@ use crate::commands::up::{self, NOTHING, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::event::Event;
 use helenus_cluster::lifecycle::UpRequest;
+use helenus_cluster::remove;
 use helenus_cluster::stack::{self, Programs, StackEvent};
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
@@ -68,7 +70,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         return again(flags, context, ui, begin);
     }
     let request = request(flags, ui)?;
-    stack::may(&request).map_err(helenus_cluster::error::ClusterError::from)?;
+    stack::may(request.security, None).map_err(ClusterError::from)?;
     if flags.dry_run {
         let plan = context.dry_run(&request)?;
         let address = plan.nodes[0].address;
@@ -89,7 +91,13 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         address: state.plan.nodes[0].address,
         ..stack
     };
-    finish(context, &state, &stack, &programs, ui, begin)
+    finish(context, &state, &stack, &programs, ui, begin).or_else(|error| {
+        // As of `up`: what was interrupted leaves nothing.
+        if error.code == code::INTERRUPTED {
+            remove::remove(context, &flags.name)?;
+        }
+        Err(error)
+    })
 }
 
 /// A cluster that is there: its nodes that are down, and its parts.
