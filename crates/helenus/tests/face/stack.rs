@@ -111,7 +111,7 @@ fn verbs_of_a_cluster_without_a_stack_name_the_cure() {
     exit code: 2
     --- standard error
     error: no such cluster: d
-    hint: did you mean c?
+    hint: known: c
     ");
     lab.done(&["rm", "c"]);
 }
