@@ -30,6 +30,7 @@ mod rig;
 mod same;
 mod site;
 mod slo;
+mod stack;
 mod start;
 mod stress;
 mod tail;
@@ -124,6 +125,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         println!("{:<10} {}", "kube", kube::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
         println!("{:<10} {}", "null", null::ABOUT);
+        println!("{:<10} {}", "stack", stack::ABOUT);
         return Ok(ExitCode::SUCCESS);
     }
     let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
@@ -145,6 +147,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
+        });
+    }
+    if let ["stack", rest @ ..] = words {
+        return Ok(match stack::run(&root, rest)? {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
         });
     }
     if let ["null", rest @ ..] = words {

@@ -20,6 +20,8 @@ const OPENED: &str = "opened";
 /// escape for blanks and quotes.
 const ACCESS: &str = "jmx/access";
 const FOR_AGENT: &str = "jmx/password.agent";
+/// The password for those who ask.
+const PASSWORD: &str = "jmx/password";
 
 /// Longest wait for a JVM to open its attach socket.
 const ATTACH_WITHIN: Duration = Duration::from_secs(10);
@@ -94,18 +96,9 @@ pub fn open_jmx(
     address: &str,
     port: u16,
 ) -> Result<Jmx, AttachError> {
-    fs::create_dir_all(node_folder.join("jmx"))?;
-    let (password, access) = (node_folder.join("jmx/password"), node_folder.join(ACCESS));
-    // The JVM replaces the password in its file by a hash: the tool has a file of its own.
-    let for_agent = node_folder.join(FOR_AGENT);
+    let password = node_folder.join(PASSWORD);
     if !password.exists() {
-        let secret = random_password()?;
-        write_private(
-            &access,
-            &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"),
-        )?;
-        write_private(&for_agent, &format!("{JMX_USER} {secret}\n"))?;
-        write_private(&password, &format!("{JMX_USER} {secret}\n"))?;
+        write_login(node_folder, &random_password()?)?;
     }
     let listener: SocketAddr = format!("{address}:{port}")
         .parse()
@@ -130,6 +123,27 @@ pub fn open_jmx(
     Ok(Jmx {
         password_file: password,
     })
+}
+
+/// The password with which a node's JMX is, or will be, opened; none before it was opened for the first time.
+pub(crate) fn jmx_password(node_folder: &Path) -> Option<String> {
+    let line = fs::read_to_string(node_folder.join(PASSWORD)).ok()?;
+    let (_, password) = line.trim().split_once(' ')?;
+    Some(password.to_owned())
+}
+
+/// Writes with which password a node's JMX will be opened, and what it allows. One that is open keeps its own.
+pub(crate) fn write_login(node_folder: &Path, secret: &str) -> io::Result<()> {
+    fs::create_dir_all(node_folder.join("jmx"))?;
+    write_private(
+        &node_folder.join(ACCESS),
+        &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"),
+    )?;
+    // The JVM replaces the password in its file by a hash: the tool has a file of its own.
+    for file in [FOR_AGENT, PASSWORD] {
+        write_private(&node_folder.join(file), &format!("{JMX_USER} {secret}\n"))?;
+    }
+    Ok(())
 }
 
 /// Whether a process has the network that we have.

@@ -94,8 +94,16 @@ impl Installer {
 
     /// `install Maven: apt-get install maven`.
     pub fn maven(&self) -> String {
-        let command = self.manager.map(|manager| self.install(manager, "maven"));
-        in_words("Maven", command.as_deref())
+        self.package("Maven", "maven")
+    }
+
+    /// The same of a program that Debian and its relatives have; elsewhere its name alone.
+    pub fn package(&self, what: &str, package: &str) -> String {
+        let known = self
+            .manager
+            .filter(|m| *m == Manager::Apt || package == "maven");
+        let command = known.map(|manager| self.install(manager, package));
+        in_words(what, command.as_deref())
     }
 
     fn jdk_command(&self, feature: u32, cut: bool) -> Option<String> {

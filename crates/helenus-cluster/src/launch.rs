@@ -76,10 +76,29 @@ pub fn start(
     let folder = PathBuf::from(&node.folder);
     empty(&folder.join("tmp"))?;
     let launch = launch_of(state, node, options);
+    let logged = fs::metadata(folder.join("logs/system.log")).map_or(0, |m| m.len());
+    let at = Instant::now();
+    let child = spawn(&options.helenus, &launch)?;
+    tracing::info!(node = node.name, pid = child.id(), "started");
+    Ok(Started {
+        name: node.name.clone(),
+        folder,
+        child,
+        at,
+        logged,
+    })
+}
+
+/// Starts a process through the shim, in a folder with a claim; its output goes to `logs/console.log` there.
+///
+/// # Errors
+/// The folder cannot be written, or the shim cannot be spawned.
+pub(crate) fn spawn(helenus: &Path, launch: &Launch) -> io::Result<Child> {
+    let folder = &launch.folder;
     let spec = folder.join(LAUNCH_FILE);
     fs::write(
         &spec,
-        serde_json::to_vec_pretty(&launch).map_err(io::Error::other)?,
+        serde_json::to_vec_pretty(launch).map_err(io::Error::other)?,
     )?;
     let console = fs::OpenOptions::new()
         .create(true)
@@ -89,24 +108,23 @@ pub fn start(
         .open(folder.join("logs/console.log"))?
         .into_parts()
         .0;
-    let logged = fs::metadata(folder.join("logs/system.log")).map_or(0, |m| m.len());
-    let at = Instant::now();
-    let child = Command::new(&options.helenus)
+    Command::new(helenus)
         .arg("__node")
         .arg(&spec)
         .stdin(Stdio::null())
         .stdout(console.try_clone()?)
         .stderr(console)
-        .current_dir(&folder)
-        .spawn()?;
-    tracing::info!(node = node.name, pid = child.id(), "started");
-    Ok(Started {
-        name: node.name.clone(),
-        folder,
-        child,
-        at,
-        logged,
-    })
+        .current_dir(folder)
+        .spawn()
+}
+
+/// What a process of ours sees of our environment.
+pub(crate) fn inherited() -> BTreeMap<String, String> {
+    let known = INHERITED.iter().filter_map(|key| {
+        let value = std::env::var(key).ok()?;
+        Some(((*key).to_owned(), value))
+    });
+    known.collect()
 }
 
 /// What a life that was killed left for itself alone.
@@ -119,14 +137,7 @@ fn empty(folder: &Path) -> io::Result<()> {
 
 fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {
     let runtime = state.runtime_of(&node.name);
-    let mut environment: BTreeMap<String, String> = INHERITED
-        .iter()
-        .filter_map(|key| {
-            std::env::var(key)
-                .ok()
-                .map(|value| ((*key).to_owned(), value))
-        })
-        .collect();
+    let mut environment = inherited();
     environment.extend(node.environment.clone());
     let (program, argv) = match &runtime.fake {
         Some(fake) => {

@@ -84,3 +84,6 @@ pub mod pod;
 
 // Hosts: clusters that Ansible installs.
 pub mod hosts;
+
+// Stack: what runs beside the nodes of a cluster.
+pub mod stack;

@@ -1,7 +1,7 @@
 //! MBEANS of a live node through Jolokia's agent, which is loaded when the first is asked for.
 //! Refuses to talk to an agent that is not in our node's own process, or without a password.
 
-mod http;
+pub(crate) mod http;
 
 use crate::attach::{self, AttachError};
 use crate::context::Context;

@@ -120,7 +120,7 @@ pub fn command(
 
 /// The program that runs the tool, with its flags about modules: the node's own, or another JDK's where the node's lacks
 /// what a JMX client needs.
-fn java_of(
+pub(crate) fn java_of(
     version: &str,
     runtime: &Runtime,
     env: &Env,

@@ -17,6 +17,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Folder of a cluster with what runs beside its nodes.
+pub(crate) const BESIDE: &str = "stack";
+
 /// Folders that are on their way out.
 const LEAVING: &str = ".removing-";
 
@@ -59,8 +62,8 @@ pub fn look(context: &Context, name: &str) -> Result<Removal, ClusterError> {
         .into());
     }
     let mut claimed = claimed_folders(&folder);
-    // The keeper of its network goes with it, and is no node.
-    claimed.retain(|f| !f.ends_with(crate::net::FOLDER));
+    // The keeper of its network and the parts of a stack go with it, and are no nodes.
+    claimed.retain(|f| f.parent() == Some(&folder) && !f.ends_with(crate::net::FOLDER));
     let running = claimed
         .iter()
         .filter(|f| alive::holder(f).is_ok_and(|h| h.is_some()))
@@ -135,12 +138,11 @@ pub fn forget_attach(pid: i32) {
     let _never_attached = fs::remove_file(format!("/tmp/.java_pid{pid}"));
 }
 
-/// Folders with a claim: the nodes, and a training start that was cut off.
+/// Folders with a claim: the nodes, a training start that was cut off, and the parts of a stack.
 fn claimed_folders(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut folders: Vec<PathBuf> = entries
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten();
+    let mut folders: Vec<PathBuf> = entries(folder)
+        .chain(entries(&folder.join(BESIDE)))
         .filter_map(|e| Some(e.ok()?.path()))
         .filter(|p| p.join(CLAIM_FILE).exists() || p.join("conf").exists())
         .collect();

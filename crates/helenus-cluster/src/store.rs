@@ -4,6 +4,7 @@
 mod error;
 mod home;
 mod maven;
+mod python;
 mod recorded;
 mod verify;
 
@@ -18,6 +19,7 @@ use rustix::fs::FlockOperation;
 
 pub use error::StoreError;
 pub use maven::{LIB, resolve};
+pub use python::PythonTool;
 pub use recorded::{lock_of, lock_text};
 
 use crate::env::Env;
@@ -105,6 +107,11 @@ pub enum StoreEvent {
         done: usize,
         /// Jars in all.
         total: usize,
+    },
+    /// pip installs a program.
+    Installing {
+        /// What it was asked for.
+        what: String,
     },
     /// A distribution's archive is being unpacked.
     Unpacking {

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// What decides where a helenus keeps its things: a tool on disk sees them as they were at `up`.
-const FOLDERS: [&str; 5] = [
+pub(crate) const FOLDERS: [&str; 5] = [
     "HELENUS_HOME",
     "HELENUS_CACHE",
     "XDG_STATE_HOME",

@@ -113,6 +113,8 @@ pub mod telemetry;
 
 pub mod metrics;
 
+pub mod stack;
+
 pub mod live;
 
 pub mod gc_log;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 mod dashboard;
 mod text;
 
-pub use dashboard::{SCRAPE_EVERY_S, grafana, scrape};
+pub use dashboard::{SCRAPE_EVERY_S, grafana, panels, scrape};
 use text::{Kind, Page};
 
 /// What the page of [`Board::page`] is, for HTTP.

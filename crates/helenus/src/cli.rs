@@ -35,6 +35,7 @@ pub(crate) mod reset;
 pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod site;
+pub(crate) mod stack;
 pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod upgrade;
@@ -224,6 +225,8 @@ pub(crate) enum Verb {
     Kube(kube::Kube),
     /// The same cluster on hosts of your own, by Ansible; or files for Docker and OpenTofu
     Hosts(hosts::Hosts),
+    /// A developer's stack: nodes, gateway, Reaper, Medusa, Prometheus; backups and repairs
+    Stack(stack::Stack),
     /// Run a program in the network of a data centre's client, or of a node
     Exec(topology::Exec),
     /// A node's log

@@ -54,6 +54,7 @@ pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod signal;
 pub(crate) mod site;
+pub(crate) mod stack;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;

@@ -124,6 +124,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Link(flags) => commands::link::run(&flags, &context, ui),
         Verb::Kube(flags) => commands::kube::run(&flags, &context, ui),
         Verb::Hosts(flags) => commands::hosts::run(&flags, &context, ui),
+        Verb::Stack(flags) => commands::stack::run(&flags, &context, ui),
         Verb::Exec(flags) => commands::exec::run(&flags, &context),
         Verb::Logs(flags) => commands::logs::run(&flags, &context, ui),
         Verb::Collect(flags) => commands::collect::run(&flags, &context, ui),

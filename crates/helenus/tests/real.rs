@@ -58,6 +58,8 @@ mod secured;
 mod shell;
 #[path = "real/spoilt.rs"]
 mod spoilt;
+#[path = "real/stack.rs"]
+mod stack;
 #[path = "real/statements.rs"]
 mod statements;
 #[path = "real/stress.rs"]
@@ -77,6 +79,7 @@ use std::sync::{PoisonError, RwLock};
 const IN_COMPANY: &[&str] = &[
     "a_baseline_comes_back_here_and_elsewhere",
     "a_secured_cluster_lets_only_its_own_in",
+    "a_stack_saves_and_restores_and_starts_what_is_dead",
     "a_vector_is_refused_before_5_0",
     "an_agent_gets_password_and_certificates_through_its_channel",
     "baseline_rows_come_back_on_every_release",
@@ -263,6 +266,17 @@ fn main() {
         }
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
+    let no_stack = lacking.clone().or_else(stack::lacking);
+    let stacked = test(
+        "a_stack_saves_and_restores_and_starts_what_is_dead",
+        move || match no_stack {
+            None => {
+                stack::a_stack_saves_and_restores_and_starts_what_is_dead();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let no_prometheus = lacking.clone().or_else(metrics::lacking);
     let by_prometheus = test(
         "prometheus_reads_a_run_and_its_nodes",
@@ -327,6 +341,7 @@ fn main() {
         },
     );
     let mut trials = vec![
+        stacked,
         by_prometheus,
         by_ccm,
         by_pytest,

@@ -15,6 +15,7 @@ const BY_HAND: &[(&str, &str)] = &[
     ("RatioDist", "text"),
     ("Hidden", "text"),
     ("Histogram", "text"),
+    ("Gateway", "text"),
 ];
 
 /// Functions that write a field, and what they make of it.

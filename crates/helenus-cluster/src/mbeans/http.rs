@@ -1,4 +1,4 @@
-//! One HTTP request to an agent of ours: a JSON text goes, a JSON text comes.
+//! One HTTP request to an agent of ours, or to a part of a stack: a text goes, a text comes.
 //! Refuses to be a client for anybody else: no redirects, no names, no TLS, one request a connection.
 //!
 //! HTTP/1.0 is spoken on purpose: the answer then ends with the connection, in one piece and without chunks.
@@ -23,19 +23,65 @@ pub(super) fn post(
     body: &Value,
     within: Duration,
 ) -> io::Result<Value> {
-    let body = body.to_string();
+    let headers = format!("Authorization: {authorization}\r\nContent-Type: application/json\r\n");
+    let answer = exchange(
+        dialer,
+        address,
+        ("POST /jolokia/", &headers),
+        &body.to_string(),
+        within,
+    )?;
+    read(&answer)
+}
+
+/// Asks with a line such as `GET /ping`; the answer's code and body.
+///
+/// # Errors
+/// The connection, an answer without a head, or none `within`.
+pub(crate) fn ask(
+    dialer: &dyn Dial,
+    address: SocketAddr,
+    line: &str,
+    within: Duration,
+) -> io::Result<(u16, Vec<u8>)> {
+    let mut answer = exchange(dialer, address, (line, ""), "", within)?;
+    let (code, end) = head(&answer)?;
+    answer.drain(..end);
+    Ok((code, answer))
+}
+
+fn exchange(
+    dialer: &dyn Dial,
+    address: SocketAddr,
+    (line, headers): (&str, &str),
+    body: &str,
+    within: Duration,
+) -> io::Result<Vec<u8>> {
     let mut stream = dialer.dial(address, CONNECT_WITHIN)?;
     stream.set_read_timeout(Some(within))?;
     stream.set_write_timeout(Some(within))?;
     let head = format!(
-        "POST /jolokia/ HTTP/1.0\r\nHost: {address}\r\nAuthorization: {authorization}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "{line} HTTP/1.0\r\nHost: {address}\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all((head + &body).as_bytes())?;
+    stream.write_all((head + body).as_bytes())?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    read(&answer)
+    Ok(answer)
+}
+
+/// The code of an answer, and where its body begins.
+fn head(answer: &[u8]) -> io::Result<(u16, usize)> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    let status = String::from_utf8_lossy(&answer[..end.unwrap_or(0)]);
+    let code = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+    match (code, end) {
+        (Some(code), Some(end)) => Ok((code, end + 4)),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the answer ends in its head",
+        )),
+    }
 }
 
 /// The JSON of an answer.
@@ -70,5 +116,13 @@ mod tests {
         assert!(told(b"HTTP/1.1 200 OK\r\n").contains("head"));
         // Cut off on the way.
         assert!(told(&good[..good.len() - 1]).contains("not JSON"));
+    }
+
+    #[test]
+    fn the_code_of_an_answer_stands_in_its_head() {
+        let none = b"HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n";
+        assert_eq!(head(none).unwrap(), (204, none.len()));
+        assert!(head(b"HTTP/1.1 200 OK\r\n").is_err());
+        assert!(head(b"\r\n\r\n").is_err());
     }
 }

@@ -35,6 +35,20 @@ pub enum StoreError {
         /// Why.
         source: LockError,
     },
+    /// No `python3` on `PATH`.
+    #[error("python3 is not on PATH, and {package} is not installed yet")]
+    NoPython {
+        /// What pip would be asked for.
+        package: String,
+    },
+    /// Python or pip ended with an error.
+    #[error("{package} could not be installed: {}", lines.join("; "))]
+    PythonFailed {
+        /// What pip was asked for.
+        package: String,
+        /// Its last lines.
+        lines: Vec<String>,
+    },
     /// `mvn` is there, but could not be started.
     #[error("{mvn} could not be started")]
     MavenStart {
@@ -148,6 +162,15 @@ impl StoreError {
                 "{}, or unpack a binary distribution and name it with --cassandra-home DIR",
                 Installer::here().maven()
             ),
+            Self::NoPython { .. } => format!(
+                "{}, or go without it: --without medusa",
+                Installer::here().package("Python", "python3-venv")
+            ),
+            Self::PythonFailed { .. } => {
+                "the lines are pip's own, and it takes your mirrors; Python 3.10 or later with its module venv is \
+                 needed, or --without medusa"
+                    .to_owned()
+            }
             Self::MavenStart { mvn, .. } => format!("try `{} -version`", mvn.display()),
             Self::MavenFailed { offline: true, .. } => "this machine cannot reach Maven's \
                 repositories: set a mirror or proxy in ~/.m2/settings.xml, or copy the cache \

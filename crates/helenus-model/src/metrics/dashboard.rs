@@ -114,6 +114,18 @@ const PANELS: &[Panel] = &[
     ),
 ];
 
+/// The panels as data, for a page that draws them: titles, units, and lines with expression and legend.
+pub fn panels() -> Value {
+    let panels = PANELS.iter().map(|(title, unit, lines)| {
+        let lines: Vec<Value> = lines
+            .iter()
+            .map(|(expr, legend)| json!({ "expr": expr, "legend": legend }))
+            .collect();
+        json!({ "title": title, "unit": unit, "lines": lines })
+    });
+    panels.collect()
+}
+
 /// A dashboard that Grafana imports; it asks for the data source.
 pub fn grafana() -> Value {
     let source = json!({ "type": "prometheus", "uid": "${DS_PROMETHEUS}" });

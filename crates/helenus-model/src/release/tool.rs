@@ -1,6 +1,6 @@
-//! Jars that are fetched beside a release because a verb needs them: Jolokia's agent, by the JVM that loads it, and the
-//! profiler.
-//! Refuses a jar without a committed SHA-256: it is code that runs inside a node.
+//! Jars that are fetched beside a release because a verb needs them: Jolokia's agent, by the JVM that loads it, the
+//! profiler, and Reaper.
+//! Refuses a jar without a committed SHA-256: it is code that runs inside a node, or has a node's JMX.
 
 use super::Lock;
 use std::sync::LazyLock;
@@ -37,6 +37,11 @@ impl Tool {
     pub fn async_profiler() -> &'static Self {
         &ASYNC_PROFILER
     }
+
+    /// Reaper, with all that it needs in one jar: the newest that Maven has.
+    pub fn reaper() -> &'static Self {
+        &REAPER
+    }
 }
 
 // SHA-256 and sizes as Maven delivered them, twice, in November 2026.
@@ -47,6 +52,8 @@ const JOLOKIA_1_LOCK: &str = "org.jolokia\tjolokia-jvm\t1.7.2\t-\tany\tjolokia-j
     65d5645b07f7bdc22c7a1dbf060b5345b564674cc263d14f75ade2dabe80f1f2\t488818\n";
 const ASYNC_PROFILER_LOCK: &str = "tools.profiler\tasync-profiler\t4.4\t-\tany\tasync-profiler-4.4.jar\t\
     47f321b8cdbadda2c281a612f6ac245254c81a02ce578abf782a53170ea40b37\t912286\n";
+const REAPER_LOCK: &str = "io.cassandrareaper\tcassandra-reaper\t1.4.1\t-\tany\tcassandra-reaper-1.4.1.jar\t\
+    5e5f2c96b5fcf90076f61c143298920be21c516b5f823a94d3df30d024904ca4\t63053494\n";
 
 static JOLOKIA_2: Tool = Tool {
     name: "jolokia-2.6.0",
@@ -65,6 +72,12 @@ static ASYNC_PROFILER: Tool = Tool {
     oldest_jdk: 8,
     lock_text: ASYNC_PROFILER_LOCK,
     lock: LazyLock::new(|| read(&ASYNC_PROFILER)),
+};
+static REAPER: Tool = Tool {
+    name: "reaper-1.4.1",
+    oldest_jdk: 8,
+    lock_text: REAPER_LOCK,
+    lock: LazyLock::new(|| read(&REAPER)),
 };
 
 fn read(tool: &Tool) -> Lock {
@@ -98,5 +111,11 @@ mod tests {
         let jars = Tool::async_profiler().lock().artifacts(Arch::here());
         let jars: Vec<&str> = jars.map(|jar| jar.file.as_str()).collect();
         assert_eq!(jars, ["async-profiler-4.4.jar"]);
+    }
+    #[test]
+    fn reaper_is_one_jar() {
+        let jars = Tool::reaper().lock().artifacts(Arch::here());
+        let jars: Vec<&str> = jars.map(|jar| jar.file.as_str()).collect();
+        assert_eq!(jars, ["cassandra-reaper-1.4.1.jar"]);
     }
 }

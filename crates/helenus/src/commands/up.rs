@@ -636,6 +636,9 @@ impl<'a> Watcher<'a> {
                 self.progress.say("verifying SHA-256");
                 self.progress.at(*done as u64, *total as u64);
             }
+            StoreEvent::Installing { what } => {
+                self.progress.say(format!("pip installs {what}, once"));
+            }
             StoreEvent::Unpacking { tarball } => {
                 self.progress
                     .say(format!("unpacking {}", tarball.display()));

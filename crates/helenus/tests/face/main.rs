@@ -36,6 +36,7 @@ mod output;
 mod report;
 mod run;
 mod shell;
+mod stack;
 mod state;
 mod stress;
 mod usage;

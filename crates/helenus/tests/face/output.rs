@@ -36,6 +36,7 @@ const PRINTS: &[&str] = &[
     "logs c",
     "collect c --dry-run",
     "metrics c --once",
+    "stack up d --without metrics --dry-run",
     "metrics --dashboard",
     "kill c --dry-run",
     "pause c --dry-run",

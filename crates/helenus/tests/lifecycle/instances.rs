@@ -166,7 +166,7 @@ fn nodes_and_generator_have_processors_apart() {
     ] {
         let said = lab.run(&words.split(' ').collect::<Vec<_>>());
         assert!(
-            said.code == 2 && said.err.starts_with(wanted),
+            said.code == "2" && said.err.starts_with(wanted),
             "{words}: {said}"
         );
     }

@@ -621,6 +621,48 @@ pub(super) const LATER: &[Entry] = &[
         ("helenus-model/src/upgrade.rs", "UpgradePlan"),
         "an upgrade that is under way, in the state of its cluster",
     ),
+    kept(
+        "stack",
+        1,
+        ("helenus-model/src/stack.rs", "Stack"),
+        "`stack.json` beside a cluster; in `stack up --dry-run`",
+    ),
+    printed(
+        "stack-backup",
+        1,
+        ("helenus-cluster/src/stack/medusa.rs", "Backup"),
+        "`stack backup`; kept beside the cluster without `answer`",
+    ),
+    printed(
+        "stack-checked",
+        1,
+        ("helenus/src/commands/stack/data.rs", "Checked"),
+        "`stack restore`, `stack verify`",
+    ),
+    printed(
+        "stack-plan",
+        1,
+        ("helenus/src/commands/stack/up.rs", "StackPlan"),
+        "`stack up --dry-run`",
+    ),
+    printed(
+        "stack-repair",
+        1,
+        ("helenus/src/commands/stack/data.rs", "Repaired"),
+        "`stack repair`",
+    ),
+    printed(
+        "stack-status",
+        1,
+        ("helenus/src/commands/stack.rs", "StackStatus"),
+        "`stack up`, `stack status`",
+    ),
+    printed(
+        "stack-todo",
+        1,
+        ("helenus/src/commands/stack.rs", "StackTodo"),
+        "`stack backup`, `restore` and `repair` with `--dry-run`",
+    ),
     printed(
         "workload",
         1,
