@@ -105,6 +105,8 @@ pub mod run_plan;
 
 pub mod sample;
 
+pub mod trace;
+
 pub mod agent;
 
 pub mod ledger;
@@ -120,8 +122,6 @@ pub mod live;
 pub mod gc_log;
 
 pub mod tail;
-
-pub mod trace;
 
 pub mod steady;
 

@@ -286,7 +286,7 @@ pub(crate) fn with_common(
     let seed = Seed(common.seed.unwrap_or_else(random));
     if let (Some(cpus), Where::Cluster(_) | Where::Ephemeral(_)) = (&common.generator_cpus, &place)
     {
-        up::shape::there(cpus)?;
+        up::tiers::there(cpus)?;
     }
     let agents = agent::of(&common.agents, &place)?;
     if let (Where::Kube { name, .. }, Some(_)) = (&place, common.trace) {
@@ -451,7 +451,7 @@ pub(crate) fn place(
     if place.hosts.is_empty() {
         let name = free_name(context);
         let mut request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
-        up::shape::tiers(cluster_flags, &mut request)?;
+        up::tiers::put(cluster_flags, &mut request)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
     distance::possible(distance, None)?;

@@ -35,6 +35,7 @@ pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
 mod like;
 mod planned;
 pub(crate) mod shape;
+pub(crate) mod tiers;
 
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]

@@ -109,7 +109,7 @@ pub(crate) fn run(
         false,
         ui,
     )?;
-    super::up::shape::tiers(&flags.cluster, &mut request)?;
+    super::up::tiers::put(&flags.cluster, &mut request)?;
     request.clusters = count;
     request.owner = super::up::owner(flags)?;
     let schema = schema(flags.schema.as_deref())?;

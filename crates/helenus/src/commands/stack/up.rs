@@ -194,7 +194,7 @@ fn request(flags: &Up, ui: &Ui) -> Result<UpRequest, CommandError> {
         let nodes = request.heap.unwrap_or(GATEWAY_HEAP);
         cluster.gateway_heap.get_or_insert(GATEWAY_HEAP.min(nodes));
     }
-    up::shape::tiers(&cluster, &mut request)?;
+    up::tiers::put(&cluster, &mut request)?;
     Ok(request)
 }
 
