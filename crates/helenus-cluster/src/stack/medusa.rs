@@ -495,8 +495,10 @@ pub fn restore(
     words.push(if same { "--in-place" } else { "--remote" });
     medusa.run(&pairs(&state, backup)?, "restore", &words, events)?;
     drop(medusa);
+    let schema = owners(&state).first().map(|node| schema_of(node));
     for node in state.plan.nodes.iter().filter(|node| node.coordinator) {
-        forget_schema(node).map_err(StackError::io("a coordinator's folder"))?;
+        let taken = take_schema(node, schema.as_deref());
+        taken.map_err(StackError::io("a coordinator's folder"))?;
     }
     let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
     context.start_locked(&mut state, &names, request.ready_within, &mut |event| {
@@ -539,8 +541,15 @@ fn pairs<'a>(
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// A coordinator has no rows, and a schema that is newer than the backup's: it learns the old one from the others.
-fn forget_schema(node: &NodePlan) -> std::io::Result<()> {
+/// The files of a node's schema.
+fn schema_of(node: &NodePlan) -> PathBuf {
+    let first = node.data_folders().into_iter().next().unwrap_or_default();
+    Path::new(&first).join("system_schema")
+}
+
+/// A coordinator has no rows, and a schema that is newer than the backup's: it gets the files of the old one. Without any it
+/// would ask the others for it, and may wait for minutes.
+fn take_schema(node: &NodePlan, schema: Option<&Path>) -> std::io::Result<()> {
     let own = Path::new(&node.folder);
     let folders = node.data_folders().into_iter().map(PathBuf::from);
     let rest = ["commitlog", "hints", "saved_caches"].map(|name| own.join(name));
@@ -548,6 +557,19 @@ fn forget_schema(node: &NodePlan) -> std::io::Result<()> {
         if folder.is_dir() {
             fs::remove_dir_all(&folder)?;
             fs::create_dir_all(&folder)?;
+        }
+    }
+    schema.map_or(Ok(()), |schema| copy(schema, &schema_of(node)))
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &to)?,
+            false => fs::copy(entry.path(), to).map(drop)?,
         }
     }
     Ok(())
