@@ -92,7 +92,7 @@ pub(crate) fn pin(cpus: &Cpus) -> std::io::Result<()> {
     let all = cpus.iter().filter_map(|cpu| usize::try_from(cpu).ok());
     all.filter(|cpu| *cpu < CpuSet::MAX_CPU)
         .for_each(|cpu| set.set(cpu));
-    for thread in std::fs::read_dir("/proc/self/task")? {
+    for thread in fs_err::read_dir("/proc/self/task")? {
         let number = thread?.file_name();
         let number = number.to_str().and_then(|name| name.parse().ok());
         if let Some(thread) = number.and_then(Pid::from_raw) {

@@ -170,10 +170,17 @@ fn nodes_and_generator_have_processors_apart() {
             "{words}: {said}"
         );
     }
+}
+
+#[test]
+fn only_coordinators_get_the_gateway_s_heap() {
+    let lab = TestLab::fake("ready");
     let up = "up g -n 2 --coordinators 1 --heap 64M --gateway-heap 96M --dry-run";
     let planned = lab.json(&up.split(' ').collect::<Vec<_>>());
-    let heap = |node: usize| planned["nodes"][node]["own"]["heap"]["max"].clone();
-    assert_ne!(heap(2), heap(0), "{planned}");
+    let heaps: Vec<Option<u64>> = (0..3)
+        .map(|node| planned["nodes"][node]["own"]["heap"]["heap"].as_u64())
+        .collect();
+    assert_eq!(heaps, [None, None, Some(96 << 20)], "{planned}");
 }
 
 #[test]
