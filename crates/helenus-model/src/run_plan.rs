@@ -3,6 +3,7 @@
 
 mod processes;
 mod search;
+mod target;
 
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+pub use target::Target;
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -238,34 +240,6 @@ pub enum Extent {
     Count(u64),
     /// When the mean of the intervals' rates is known well enough.
     Until(Target),
-}
-
-/// How well a rate shall be known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// Standard error of the mean of the intervals' rates, as a share of that mean, that is small enough.
-    pub error: f64,
-    /// Intervals that are measured at least.
-    pub least: u32,
-    /// Intervals after which it ends whatever the error is.
-    pub most: u32,
-}
-
-impl Target {
-    /// Whether intervals with these rates are enough.
-    pub fn is_reached(&self, rates: &[f64]) -> bool {
-        let n = rates.len();
-        if n >= self.most as usize {
-            return true;
-        }
-        if n < (self.least as usize).max(2) {
-            return false;
-        }
-        let count = n as f64;
-        let mean = rates.iter().sum::<f64>() / count;
-        let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / count;
-        mean > 0.0 && (variance / count).sqrt() / mean < self.error
-    }
 }
 
 /// A rate on its way to the phase's.
