@@ -200,6 +200,9 @@ pub struct Loaded {
     pub resumed_after: u64,
     /// Requests that were sent again after a time-out or a lost connection.
     pub repeated: u64,
+    /// Rows that this run wrote, none of them rejected.
+    #[serde(skip)]
+    written_here: u64,
     /// Seconds that reading and writing took, of this run.
     pub seconds: f64,
     /// Rows a second, of this run.
@@ -332,6 +335,7 @@ pub fn load(
     let _only_one = lock(&request.journal)?;
     let mut journal = journal(table, request)?;
     let resumed_after = request.own(journal.place.rows);
+    let rejected_before = journal.place.rejected;
     if resumed_after > 0 || journal.resumed > 0 {
         events(LoadEvent::Resumed(resumed_after));
     }
@@ -404,6 +408,7 @@ pub fn load(
         rejected_file: (done.rejected > 0).then(|| request.rejected.clone()),
         resumed_after,
         repeated: sent.repeated,
+        written_here: this_run.saturating_sub(done.rejected - rejected_before),
         seconds,
         rows_per_s: if this_run == 0 {
             0.0

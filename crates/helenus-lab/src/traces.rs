@@ -22,17 +22,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Operations that were traced, by their phases.
+/// Operations that were traced.
 #[derive(Debug, Default)]
-pub(crate) struct Traced(Vec<(usize, TracedOperation)>);
+pub(crate) struct Traced(Vec<TracedOperation>);
 
 impl Traced {
     /// Takes those of an interval.
     pub(crate) fn see(&mut self, interval: &Interval) {
         if interval.stretch == Stretch::Measured {
-            let phase = interval.phase;
-            let all = interval.traced.iter().cloned();
-            self.0.extend(all.map(|one| (phase, one)));
+            self.0.extend_from_slice(&interval.traced);
         }
     }
 
@@ -49,18 +47,12 @@ impl Traced {
         std::thread::sleep(SETTLED_AFTER);
         let until = Instant::now() + WHOLE_WITHIN;
         let each = self.0.into_iter();
-        each.map(|(phase, one)| read(&mut client, phase, one, until))
-            .collect()
+        each.map(|one| read(&mut client, one, until)).collect()
     }
 }
 
 /// One trace; without the nodes' part where it is not whole in time.
-fn read(
-    client: &mut Client,
-    phase: usize,
-    one: TracedOperation,
-    until: Instant,
-) -> Result<Reading, ClientError> {
+fn read(client: &mut Client, one: TracedOperation, until: Instant) -> Result<Reading, ClientError> {
     let TracedOperation { session, operation } = one;
     let at_ns = operation.end_ns;
     let [of_session, of_events] = trace_queries(&session);
@@ -72,7 +64,6 @@ fn read(
         std::thread::sleep(EVERY);
     };
     let mut trace = Trace {
-        phase,
         session,
         operation,
         coordinator: None,

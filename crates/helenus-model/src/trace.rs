@@ -19,8 +19,6 @@ const WHOLE_LISTED: usize = 1;
 /// A traced operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Its phase's place in the plan.
-    pub phase: usize,
     /// Id of its session in `system_traces`.
     pub session: String,
     /// What the generator saw of it.
@@ -238,7 +236,6 @@ mod tests {
             activity: (*activity).to_owned(),
         };
         Trace {
-            phase: 0,
             session: "6a1f3f30-0000-11f0-8000-000000000001".to_owned(),
             operation: SlowOperation {
                 operation: "read".to_owned(),

@@ -56,7 +56,7 @@ pub fn record(
         place: None,
     })?;
     let result = result(&plan, loaded, began_wall_ns);
-    history.finish_run(run, &result, Ending::Complete)?;
+    history.finish_run(run, &result, Ending::of(result.verdict, false))?;
     Ok(run)
 }
 
@@ -88,7 +88,7 @@ fn plan(request: &LoadRequest, loaded: &Loaded) -> RunPlan {
     }
 }
 
-/// Rows that this run wrote.
+/// Rows that this run read.
 fn rows(loaded: &Loaded) -> u64 {
     loaded.rows_read.saturating_sub(loaded.resumed_after)
 }
@@ -106,9 +106,9 @@ fn result(plan: &RunPlan, loaded: &Loaded, began_wall_ns: u64) -> RunResult {
     let total = OperationResult {
         offered: rows,
         started: rows,
-        completed: rows,
-        partitions: rows,
-        rows,
+        completed: loaded.written_here,
+        partitions: loaded.written_here,
+        rows: loaded.written_here,
         ..OperationResult::default()
     };
     let phase = PhaseResult {
@@ -127,7 +127,11 @@ fn result(plan: &RunPlan, loaded: &Loaded, began_wall_ns: u64) -> RunResult {
         steadiness: None,
         around: Default::default(),
         doubts: Vec::new(),
-        verdict: Verdict::Valid,
+        // A load that left another table than its files is no measurement.
+        verdict: match &loaded.proof {
+            Some(proof) if !proof.equal => Verdict::Invalid,
+            _ => Verdict::Valid,
+        },
     };
     RunResult {
         format: Format::new("run", VERSION),

@@ -90,7 +90,6 @@ fn traced_operations_have_a_section_and_their_words_are_text() {
     let mut run = run(&["write"], 12, 200);
     assert!(!run_html(&run.report()).contains("Traced operations"));
     let trace = Trace {
-        phase: 0,
         session: HOSTILE.into(),
         operation: SlowOperation {
             operation: HOSTILE.into(),

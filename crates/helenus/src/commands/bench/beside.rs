@@ -162,7 +162,6 @@ mod tests {
     #[test]
     fn traced_operations_have_a_table_and_with_detail_their_steps() {
         let trace = Trace {
-            phase: 0,
             session: "6a1f3f30-0000-11f0-8000-000000000001".to_owned(),
             operation: SlowOperation {
                 operation: "read".to_owned(),
