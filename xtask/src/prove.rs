@@ -10,6 +10,7 @@ mod count;
 mod experiments;
 mod fifteen;
 pub(crate) mod figures;
+mod findings;
 mod host;
 mod hosts;
 mod idle;

@@ -7,14 +7,10 @@ mod scripts;
 mod swarm;
 mod tofu;
 
-use super::host::{self, Host};
-use super::journal;
+use super::findings::Sheet;
 use super::rig;
-use serde_json::{Value, json};
 use std::error::Error;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 /// What `--list` says.
 pub(crate) const ABOUT: &str = "helenus hosts by Ansible on six hosts with sshd; parts: ansible, secured, swarm (a Docker engine), tofu (Go, Docker), guest, join, numa (QEMU)";
@@ -50,23 +46,13 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     }
     // The tools take the time: the debug build will do.
     let target = rig::build(root, false)?;
-    let folder = root.join("benches/runs");
-    fs_err::create_dir_all(&folder)?;
     let chosen = |(place, (name, _)): &(usize, &Part)| match words {
         [] => *place < USUAL,
         words => words.contains(name),
     };
     let mut all_hold = true;
     for (_, (name, part)) in PARTS.iter().enumerate().filter(chosen) {
-        let machine = Host::read(String::new(), root);
-        let mut sheet = Sheet {
-            path: journal::unused(&folder, &format!("hosts-{name}"), &machine.hash),
-            fails: 0,
-            rows: 0,
-        };
-        sheet.write(
-            &json!({"line": "sitting", "format": FORMAT, "at_unix": host::now_unix(), "part": name, "host": machine}),
-        )?;
+        let mut sheet = Sheet::open(root, &format!("hosts-{name}"), FORMAT, Some(name))?;
         println!("{name}");
         // Of this part alone: another one may run meanwhile.
         let home = target.join(format!("prove/hosts-{name}"));
@@ -74,50 +60,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
         if home.exists() {
             fs_err::remove_dir_all(&home)?;
         }
-        println!(
-            "{}: {} of {} hold",
-            sheet.path.display(),
-            sheet.rows - sheet.fails,
-            sheet.rows
-        );
-        all_hold &= sheet.fails == 0;
+        all_hold &= sheet.end();
     }
     Ok(all_hold)
-}
-
-/// Where findings are written as they land.
-struct Sheet {
-    path: PathBuf,
-    fails: usize,
-    rows: usize,
-}
-
-impl Sheet {
-    fn found(
-        &mut self,
-        what: &str,
-        holds: bool,
-        said: &str,
-        took: Option<Duration>,
-    ) -> Result<(), Box<dyn Error>> {
-        let seconds = took.map(|took| took.as_secs_f64());
-        let word = if holds { "holds" } else { "DOES NOT HOLD" };
-        let time = seconds.map_or(String::new(), |s| format!("{s:.1} s"));
-        println!("  {what:<48} {word:<13} {time:>8}  {said}");
-        self.rows += 1;
-        self.fails += usize::from(!holds);
-        let load = fs_err::read_to_string("/proc/loadavg")?;
-        let load = load.split(' ').next().unwrap_or_default().to_owned();
-        self.write(&json!({"line": "finding", "at_unix": host::now_unix(), "what": what, "holds": holds, "seconds": seconds, "said": said, "load": load}))
-    }
-
-    fn write(&self, line: &Value) -> Result<(), Box<dyn Error>> {
-        let mut file = fs_err::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
-        writeln!(file, "{line}")?;
-        file.sync_all()?;
-        Ok(())
-    }
 }

@@ -4,13 +4,12 @@
 mod cost;
 mod trials;
 
-use super::host::{self, Host};
-use super::journal;
+use super::findings::Sheet;
+use super::host;
 use super::rig;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -63,8 +62,6 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     }
     // Java takes the time, and 100 operations a second are few: the debug build will do.
     let target = rig::build(root, false)?;
-    let folder = root.join("benches/runs");
-    fs_err::create_dir_all(&folder)?;
     let lab = Lab {
         helenus: target.join("debug/helenus"),
         home: target.join("prove/stack-home"),
@@ -74,15 +71,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     };
     // What an earlier sitting left.
     let _none_there = lab.helenus(&["rm", "--all"]);
-    let machine = Host::read(String::new(), root);
-    let mut sheet = Sheet {
-        path: journal::unused(&folder, "stack", &machine.hash),
-        fails: 0,
-        rows: 0,
-    };
-    sheet.write(
-        &json!({"line": "sitting", "format": FORMAT, "at_unix": host::now_unix(), "host": machine}),
-    )?;
+    let mut sheet = Sheet::open(root, "stack", FORMAT, None)?;
     for (name, part) in PARTS {
         if !named.is_empty() && !named.contains(&name) {
             continue;
@@ -98,13 +87,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     let left = trials::processes(&lab)?;
     let gone = removed.is_ok() && left.is_empty();
     sheet.found("rm leaves no process", gone, &left.join("; "), None)?;
-    println!(
-        "{}: {} of {} hold",
-        sheet.path.display(),
-        sheet.rows - sheet.fails,
-        sheet.rows
-    );
-    Ok(sheet.fails == 0)
+    Ok(sheet.end())
 }
 
 /// The binary with folders for this campaign alone.
@@ -151,43 +134,6 @@ impl Lab {
     /// Runs statements through a node, or any of a cluster.
     fn cql(&self, target: &str, statements: &str) -> Result<String, Box<dyn Error>> {
         self.helenus(&["cql", target, "-e", statements])
-    }
-}
-
-/// Where findings are written as they land.
-struct Sheet {
-    path: PathBuf,
-    fails: usize,
-    rows: usize,
-}
-
-impl Sheet {
-    fn found(
-        &mut self,
-        what: &str,
-        holds: bool,
-        said: &str,
-        took: Option<Duration>,
-    ) -> Result<(), Box<dyn Error>> {
-        let seconds = took.map(|took| took.as_secs_f64());
-        let word = if holds { "holds" } else { "DOES NOT HOLD" };
-        let time = seconds.map_or(String::new(), |s| format!("{s:.1} s"));
-        println!("  {what:<52} {word:<13} {time:>8}  {said}");
-        self.rows += 1;
-        self.fails += usize::from(!holds);
-        let load = fs_err::read_to_string("/proc/loadavg")?;
-        let load = load.split(' ').next().unwrap_or_default().to_owned();
-        self.write(&json!({"line": "finding", "at_unix": host::now_unix(), "what": what, "holds": holds, "seconds": seconds, "said": said, "load": load}))
-    }
-
-    fn write(&self, line: &Value) -> Result<(), Box<dyn Error>> {
-        let mut file = fs_err::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
-        writeln!(file, "{line}")?;
-        file.sync_all()?;
-        Ok(())
     }
 }
 
