@@ -15,7 +15,7 @@ const NAME: &str = "stack";
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus stack up -n 3                  three nodes, a gateway, Reaper, Medusa, Prometheus
-  helenus stack status                   each part; exit code 1 if one is not as it should be
+  helenus stack status                   each part; exit code 1 if one is down or silent
   helenus stack backup --name before
   helenus stack restore before
   helenus stack repair --watch

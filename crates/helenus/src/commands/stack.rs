@@ -117,7 +117,7 @@ impl Answers for StackStatus {
                 took.unwrap_or_default()
             ),
             unwell => format!(
-                "stack {name}: not as it should be: {}; `helenus stack up {name}` starts what is down",
+                "stack {name} is degraded: {}; `helenus stack up {name}` starts what is down",
                 unwell.join(", ")
             ),
         }

@@ -130,7 +130,7 @@ fn a_stack_names_what_is_down_and_starts_it_again() {
     let said = lab.run(&["stack", "status"]).to_string();
     assert!(said.contains("exit code: 1"), "{said}");
     assert!(
-        said.contains("not as it should be: node1; `helenus stack up stack`"),
+        said.contains("is degraded: node1; `helenus stack up stack`"),
         "{said}"
     );
     lab.done(&up);
