@@ -63,6 +63,12 @@ fn beside(file: &Path) -> PathBuf {
 /// Last number of the last address of a /24.
 const LAST: u8 = 254;
 
+/// An address and those behind it in its /24.
+fn behind(first: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
+    let [a, b, c, d] = first.octets();
+    (d..=LAST).map(move |last| Ipv4Addr::new(a, b, c, last))
+}
+
 /// Addresses and ports that were had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
@@ -99,6 +105,16 @@ pub enum AddressError {
         /// Kept by clusters of this user.
         kept: usize,
     },
+    /// A person named an address too near to the end of its /24.
+    #[error(
+        "{wanted} nodes need {wanted} addresses from {first} on, and its network ends before that"
+    )]
+    TooFew {
+        /// Asked for.
+        wanted: usize,
+        /// The first.
+        first: Ipv4Addr,
+    },
     /// A port of a known address is taken.
     #[error("port {port} of {address} is taken by another program")]
     Taken {
@@ -122,6 +138,7 @@ impl Problem for AddressError {
             Self::Full { .. } => {
                 Some("`helenus list` shows the clusters, `helenus rm` frees theirs".into())
             }
+            Self::TooFew { .. } => Some("name a lower one with --addresses".into()),
             Self::Taken { address, port } => Some(format!(
                 "`ss -ltnp 'src {address}:{port}'` names the program; end it, then start again"
             )),
@@ -131,22 +148,31 @@ impl Problem for AddressError {
 }
 
 impl Claims {
-    /// Addresses .1, .2 … of a /24 that a person named, on the standard ports. Nobody keeps them: clusters that do not
-    /// run at the same time share them.
-    pub fn named(network: [u8; 3], count: usize) -> Claimed {
-        let [a, b, c] = network;
-        let last = (1..=LAST).take(count);
-        Claimed {
-            addresses: last.map(|last| Ipv4Addr::new(a, b, c, last)).collect(),
-            ports: STANDARD_PORTS,
+    /// The address that a person named and those behind it, in its /24, on the standard ports. Nobody keeps them: clusters
+    /// that do not run at the same time share them.
+    ///
+    /// # Errors
+    /// The /24 has fewer.
+    pub fn named(first: Ipv4Addr, count: usize) -> Result<Claimed, AddressError> {
+        let addresses: Vec<Ipv4Addr> = behind(first).take(count).collect();
+        match addresses.len() == count {
+            true => Ok(Claimed {
+                addresses,
+                ports: STANDARD_PORTS,
+            }),
+            false => Err(AddressError::TooFew {
+                wanted: count,
+                first,
+            }),
         }
     }
 
     /// The first free address after those of a cluster whose network a person named; none where it is of this user's
     /// network.
     pub(crate) fn next_named(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
-        let [a, b, c, _] = taken.first()?.octets();
-        let mut all = (1..=LAST).map(|last| Ipv4Addr::new(a, b, c, last));
+        let first = *taken.first()?;
+        let [a, b, c, _] = first.octets();
+        let mut all = behind(first);
         all.find(|address| self.network != [a, b, c] && !taken.contains(address))
     }
 

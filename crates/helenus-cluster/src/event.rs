@@ -5,6 +5,7 @@ use crate::ready::ReadyEvent;
 use crate::store::StoreEvent;
 use helenus_model::membership::Streamed;
 use helenus_model::plan::ClusterPlan;
+use helenus_model::stack::Part;
 use std::time::Duration;
 
 /// What happens on the way, for progress and logs.
@@ -80,6 +81,26 @@ pub enum Event {
         /// Whether it went by itself.
         by_itself: bool,
     },
+    /// A part of the stack beside the nodes comes up.
+    Part(PartEvent),
+}
+
+/// What happens while the parts of a stack come up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartEvent {
+    /// A part was started.
+    Started(Part),
+    /// A part answers.
+    Ready {
+        /// It.
+        part: Part,
+        /// How many answer now.
+        done: usize,
+        /// How many were started.
+        of: usize,
+    },
+    /// The cluster is made known to Reaper.
+    Registering,
 }
 
 /// What happens while nodes come and go.

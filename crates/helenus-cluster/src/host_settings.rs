@@ -4,8 +4,10 @@
 //! What was there is written into the cluster's folder before the first change. Whatever removes the cluster puts it back,
 //! also after everything that knew of it was killed. A boot puts it back by itself.
 
+mod aliases;
 mod fix;
 
+pub use aliases::{give_addresses, may_have_addresses};
 pub use fix::{Failed, FixError, Fixes, undo, undoes};
 
 use crate::error::{Class, Problem};
@@ -47,12 +49,33 @@ pub struct Changed {
     pub unit: String,
 }
 
+impl Changed {
+    /// How it is once it was put back.
+    pub fn undone(&self) -> String {
+        match &*self.before {
+            "" => format!("{} is removed", self.what),
+            before => format!("{} is {before} {} again", self.what, self.unit),
+        }
+    }
+}
+
 /// Why a setting of the machine cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The nodes' files are on no disk.
     #[error("no read-ahead to set: {0}")]
     NoDisk(String),
+    /// There is no such interface.
+    #[error("this machine has no network interface {name}")]
+    NoInterface {
+        /// It.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// An address that nobody gave the machine.
+    #[error("this machine has no address {0}")]
+    NoAddress(std::net::Ipv4Addr),
     /// It must not be written.
     #[error("{what} cannot be set to {wanted}")]
     NotSet {
@@ -87,6 +110,13 @@ impl HostError {
         match self {
             Self::NoDisk(_) => {
                 "leave --read-ahead out, or put the state on a disk with HELENUS_HOME".to_owned()
+            }
+            Self::NoInterface { known, .. } => format!("it has {}", known.join(", ")),
+            Self::NoAddress(_) => {
+                "add --interface NAME: it is added there, and removed with the cluster".to_owned()
+            }
+            Self::NotSet { what, .. } if aliases::is_address(what) => {
+                "only root may add it; or leave --addresses and --interface out".to_owned()
             }
             Self::NotSet { .. } => "only root may set it; or leave --read-ahead out".to_owned(),
             Self::Taken { cluster, .. } => format!("`helenus rm {cluster}` restores it"),
@@ -157,22 +187,31 @@ pub fn read_ahead(
         Some(earlier) => earlier.before,
         None => fs::read_to_string(&path).map_err(not_set)?,
     };
+    let change = Changed {
+        what: what.clone(),
+        file,
+        before: before.trim().to_owned(),
+        set: wanted_kib.clone(),
+        unit: "KiB".to_owned(),
+    };
+    remember(root, folder, change)?;
+    fs::write(&path, &wanted_kib).map_err(not_set)
+}
+
+/// Keeps what a cluster is about to change, beside what it has changed.
+fn remember(root: &Path, folder: &Path, change: Changed) -> Result<(), HostError> {
+    let mut settings = held(root, folder);
+    settings.retain(|one| one.file != change.file);
+    settings.push(change);
     let journal = Journal {
         format: Format::new("host", VERSION),
         boot: boot(root),
-        settings: vec![Changed {
-            what: what.clone(),
-            file,
-            before: before.trim().to_owned(),
-            set: wanted_kib.clone(),
-            unit: "KiB".to_owned(),
-        }],
+        settings,
     };
     keep(folder, &journal).map_err(|source| HostError::NotKept {
         path: folder.join(FILE),
         source,
-    })?;
-    fs::write(&path, &wanted_kib).map_err(not_set)
+    })
 }
 
 /// What a cluster has set, as far as it holds since this boot.
@@ -204,7 +243,11 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
     let mut told = Vec::new();
     for one in ends_with(root, folder, others) {
         let path = root.join(&one.file);
-        let now = fs::read_to_string(&path).unwrap_or_default();
+        let address = aliases::of(&one);
+        let now = match &address {
+            Some(alias) => alias.now(root),
+            None => fs::read_to_string(&path).unwrap_or_default(),
+        };
         if now.trim() == one.before {
             continue;
         }
@@ -216,7 +259,11 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
             );
             continue;
         }
-        match fs::write(&path, &one.before) {
+        let written = match address {
+            Some(alias) => alias.put(root, false),
+            None => fs::write(&path, &one.before),
+        };
+        match written {
             Ok(()) => told.push(one),
             Err(error) => tracing::error!(%error, what = one.what, "cannot be restored"),
         }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::disk;
 use crate::error::{Class, ClusterError, Problem, with_causes};
 use crate::event::Event;
-use crate::host_settings;
+use crate::host_settings::{self, may_have_addresses};
 use crate::limits;
 use crate::machine;
 use crate::marks::BaselineMark;
@@ -31,10 +31,12 @@ use helenus_model::plan::{
 };
 use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
+use helenus_model::stack::StackRequest;
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -140,8 +142,10 @@ pub struct UpRequest {
     pub fake: Option<String>,
     /// Whether its nodes start; else they wait for `start`.
     pub start: bool,
-    /// The /24 of its addresses, where a person names it; else free ones of this user's network.
-    pub addresses: Option<[u8; 3]>,
+    /// Its first address, where a person names it; else free ones of this user's network.
+    pub addresses: Option<Ipv4Addr>,
+    /// The interface that addresses are added to which this machine does not have.
+    pub interface: Option<String>,
     /// How many clusters like this one are brought up together.
     pub clusters: u32,
     /// Hard limit of each node's memory, if set.
@@ -158,6 +162,8 @@ pub struct UpRequest {
     pub folders: Folders,
     /// Settings of single nodes, applied after all others; empty if there are none.
     pub by_node: Vec<NodeWords>,
+    /// Parts of a developer's stack beside the nodes: of [`crate::stack::up_all`].
+    pub stack: Option<StackRequest>,
 }
 
 impl Context {
@@ -185,11 +191,15 @@ impl Context {
         let nodes = request.topology.nodes();
         let claimed = match (self.network(request)?, request.addresses) {
             (Some(network), _) => apart(&network),
-            (None, Some(named)) => Claims::named(named, nodes),
+            (None, Some(first)) => Claims::named(first, nodes)?,
             (None, None) => self.claims.look(nodes)?,
         };
-        if request.start && request.addresses.is_some() {
-            Claims::prove_free(&claimed.addresses, claimed.ports)?;
+        if request.addresses.is_some() {
+            let interface = request.interface.as_deref();
+            let here = may_have_addresses(&self.env.root, interface, &claimed.addresses)?;
+            if request.start {
+                Claims::prove_free(&here, claimed.ports)?;
+            }
         }
         self.plan(request, &version, &claimed, available)
     }
@@ -259,6 +269,7 @@ impl Context {
             host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
         }
         self.provide_network(&state, events)?;
+        self.provide_addresses(&state)?;
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }
@@ -290,7 +301,7 @@ impl Context {
         match (self.network(request)?, request.addresses) {
             // Its addresses are nobody else's: they exist in the cluster's own network only.
             (Some(network), _) => decide(&apart(&network))?,
-            (None, Some(named)) => decide(&Claims::named(named, nodes))?,
+            (None, Some(first)) => decide(&Claims::named(first, nodes)?)?,
             (None, None) => {
                 self.claims.take(nodes, &folder, decide)?;
             }
@@ -351,6 +362,8 @@ impl Context {
     ) -> Result<Vec<String>, ClusterError> {
         state.baseline.may_start(&state.plan.name)?;
         let nodes = &self.whole_network(state, nodes, events)?;
+        // A boot has ended what was added.
+        self.provide_addresses(state)?;
         let mut names = Vec::new();
         for name in nodes {
             let node = state.node(name)?;
@@ -364,6 +377,28 @@ impl Context {
             }
         }
         Ok(names)
+    }
+
+    /// Adds the addresses of a cluster's nodes to its interface, where it has one and they are not there.
+    fn provide_addresses(&self, state: &ClusterState) -> Result<(), ClusterError> {
+        let addresses: Vec<Ipv4Addr> = state.plan.nodes.iter().map(|node| node.address).collect();
+        self.give_addresses(state, &addresses)
+    }
+
+    /// Adds these addresses to a cluster's interface, where it has one and they are not there.
+    pub(crate) fn give_addresses(
+        &self,
+        state: &ClusterState,
+        addresses: &[Ipv4Addr],
+    ) -> Result<(), ClusterError> {
+        let Some(interface) = &state.plan.interface else {
+            return Ok(());
+        };
+        let folder = Path::new(&state.plan.folder);
+        let all = self.clusters.folders();
+        let all = all.map_err(ClusterError::io("the state folder"))?;
+        host_settings::give_addresses(&self.env.root, folder, &all, interface, addresses)?;
+        Ok(())
     }
 
     pub(crate) fn save(&self, state: &ClusterState) -> Result<(), ClusterError> {
@@ -444,7 +479,10 @@ impl Context {
         if request.disk_speed.is_some() {
             limits::disk::can(&self.env.root, &self.paths.state).map_err(StartError::DiskSpeed)?;
         }
-        Ok(planned)
+        Ok(ClusterPlan {
+            interface: request.interface.clone(),
+            ..planned
+        })
     }
 
     /// The network of a cluster whose data centres are apart.

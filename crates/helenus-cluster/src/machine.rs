@@ -4,6 +4,8 @@
 use fs_err as fs;
 use helenus_model::machine::Machine;
 use helenus_model::units::Bytes;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 mod devices;
@@ -83,6 +85,11 @@ pub fn free_space(path: &Path) -> std::io::Result<Bytes> {
     }
     let stat = rustix::fs::statvfs(place)?;
     Ok(Bytes(stat.f_bavail * stat.f_frsize))
+}
+
+/// Addresses of the machine below `root`, outside of 127/8.
+pub(crate) fn addresses(root: &Path) -> BTreeSet<Ipv4Addr> {
+    devices::local_addresses(Files(root))
 }
 
 #[cfg(test)]

@@ -155,6 +155,7 @@ impl Context {
         then: impl FnOnce(&Self, &mut ClusterState, Ipv4Addr) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
         if let Some(address) = self.claims.next_named(&known_addresses(state)) {
+            self.give_addresses(state, &[address])?;
             Claims::prove_free(&[address], state.plan.ports)?;
             return then(self, state, address);
         }

@@ -16,7 +16,7 @@ mod netem;
 mod netlink;
 mod probe;
 mod queue;
-mod route;
+pub(crate) mod route;
 mod rules;
 mod space;
 pub mod traffic;

@@ -19,10 +19,11 @@ pub use tables::{Compared, Side, compare};
 use crate::alive;
 use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::{Event, PartEvent};
+use crate::lifecycle::UpRequest;
 use crate::observe::{self, Memory, NodeView};
-use crate::remove::BESIDE;
+use crate::remove::{self, BESIDE};
 use crate::state::{ClusterState, NodeCondition};
-use crate::store::StoreEvent;
 use fs_err as fs;
 use helenus_model::access::Security;
 use helenus_model::network::NetworkPlan;
@@ -38,19 +39,6 @@ const FILE: &str = "stack.json";
 
 /// How long somebody else's gateway may take to accept a connection.
 const GATEWAY_WITHIN: Duration = Duration::from_secs(2);
-
-/// What happens while a stack comes up.
-#[derive(Debug)]
-pub enum StackEvent {
-    /// A program is fetched.
-    Store(StoreEvent),
-    /// A part was started.
-    Started(Part),
-    /// A part answers.
-    Ready(Part),
-    /// The cluster is made known to Reaper.
-    Registering,
-}
 
 /// How a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -169,6 +157,36 @@ pub fn may(security: Security, network: Option<&NetworkPlan>) -> Result<(), Stac
     Err(StackError::Unsupported { what })
 }
 
+/// Brings up a cluster as it is asked for, with the parts of a stack that are wanted beside its nodes.
+///
+/// # Errors
+/// As [`Context::up`] and [`up`], and a program that cannot be had: that is said before anything starts.
+pub fn up_all(
+    context: &Context,
+    request: &UpRequest,
+    events: &mut dyn FnMut(Event),
+) -> Result<ClusterState, ClusterError> {
+    let Some(wanted) = &request.stack else {
+        return context.up(request, events);
+    };
+    let planned = context.dry_run(request)?;
+    may(planned.security, planned.network.as_ref())?;
+    let programs = Programs::provide(context, wanted, events)?;
+    let state = context.up(request, events)?;
+    let address = state.plan.nodes[0].address;
+    let stack = Stack::new(&request.name, address, wanted.clone());
+    match up(context, &state, &stack, &programs, events) {
+        Ok(()) => Ok(state),
+        Err(error) => {
+            // As of `up`: what was interrupted leaves nothing.
+            if context.cancel.is_set() {
+                remove::remove(context, &request.name)?;
+            }
+            Err(error)
+        }
+    }
+}
+
 /// Brings up what is not there of a stack beside a cluster that runs; what lives stays.
 ///
 /// # Errors
@@ -178,7 +196,7 @@ pub fn up(
     state: &ClusterState,
     stack: &Stack,
     programs: &Programs,
-    events: &mut dyn FnMut(StackEvent),
+    events: &mut dyn FnMut(Event),
 ) -> Result<(), ClusterError> {
     may(state.plan.security, state.plan.network.as_ref())?;
     let cluster = Path::new(&state.plan.folder);
@@ -189,7 +207,7 @@ pub fn up(
         false => None,
     };
     let mut started = Vec::new();
-    for part in &stack.parts {
+    for part in &stack.request.parts {
         if part.port().is_none() || process::holder(cluster, *part)?.is_some() {
             continue;
         }
@@ -200,16 +218,17 @@ pub fn up(
             programs,
             password.as_deref(),
         )?;
-        events(StackEvent::Started(*part));
+        events(Event::Part(PartEvent::Started(*part)));
         started.push(fresh);
     }
-    for one in started {
+    let of = started.len();
+    for (done, one) in (1..).zip(started) {
         let part = one.part;
         process::wait(one, stack, &context.cancel)?;
-        events(StackEvent::Ready(part));
+        events(Event::Part(PartEvent::Ready { part, done, of }));
     }
     if stack.has(Part::Reaper) {
-        events(StackEvent::Registering);
+        events(Event::Part(PartEvent::Registering));
         reaper::register(stack, state)?;
     }
     if stack.has(Part::Moto) {
@@ -229,7 +248,7 @@ pub fn look(
 ) -> Result<Vec<PartView>, ClusterError> {
     let nodes = observe::nodes(state).map_err(ClusterError::io("the node's claim"))?;
     let mut views: Vec<PartView> = nodes.iter().map(|node| node_view(state, node)).collect();
-    if let Gateway::At(address) = stack.gateway {
+    if let Gateway::At(address) = stack.request.gateway {
         let answers = TcpStream::connect_timeout(&address, GATEWAY_WITHIN).is_ok();
         views.push(PartView {
             name: "gateway".to_owned(),
@@ -245,7 +264,7 @@ pub fn look(
             note: None,
         });
     }
-    for part in &stack.parts {
+    for part in &stack.request.parts {
         views.push(part_view(context, state, stack, *part)?);
     }
     Ok(views)

@@ -35,6 +35,7 @@ use helenus_cluster::net::client::NetError;
 use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
+use helenus_cluster::stack;
 use helenus_cluster::state::ClusterState;
 use helenus_model::agent::GeneratorSeen;
 use helenus_model::bench::Load;
@@ -251,9 +252,8 @@ impl Bench<'_> {
     fn up(&mut self) -> Result<(), BenchError> {
         if let Where::Ephemeral(request) = &self.request.place {
             let events = &mut self.events;
-            let state = self
-                .context
-                .up(request, &mut |e| events(LabEvent::Cluster(&e)))?;
+            let mut see = |event| events(LabEvent::Cluster(&event));
+            let state = stack::up_all(self.context, request, &mut see)?;
             self.cluster = Some(state);
         }
         Ok(())

@@ -161,6 +161,9 @@ pub struct ClusterPlan {
     /// The cluster's own network, where it has one; else its nodes live on loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkPlan>,
+    /// The interface of this machine that has the nodes' addresses; absent where these are on loopback, or were there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
     /// Memory of each node by kind; absent in plans of version 1.
     #[serde(default)]
     pub memory: Option<MemoryPlan>,
@@ -457,6 +460,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         security: request.security,
         nodes,
         network: request.network.clone(),
+        interface: None,
         memory: Some(memory),
         limits,
     })

@@ -108,9 +108,9 @@ impl Part {
 /// Port of Reaper for its own health and metrics.
 pub const REAPER_ADMIN: u16 = 8081;
 
-/// What can be left out.
+/// What a person chooses of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Without {
+pub enum Extra {
     /// Reaper.
     Reaper,
     /// Medusa.
@@ -119,7 +119,7 @@ pub enum Without {
     Metrics,
 }
 
-impl Without {
+impl Extra {
     /// All.
     pub const ALL: [Self; 3] = [Self::Reaper, Self::Medusa, Self::Metrics];
 
@@ -139,7 +139,28 @@ impl Without {
             Self::Metrics => &[Part::Metrics, Part::Prometheus],
         }
     }
+
+    /// Those of `all`, `none`, or words with commas between them.
+    ///
+    /// # Errors
+    /// A word that is none of them.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, ExtraError> {
+        let one = |word: &str| {
+            let found = Self::ALL.into_iter().find(|extra| extra.as_str() == word);
+            found.ok_or_else(|| ExtraError(word.to_owned()))
+        };
+        match text {
+            "all" => Ok(Self::ALL.to_vec()),
+            "none" => Ok(Vec::new()),
+            words => words.split(',').map(one).collect(),
+        }
+    }
 }
+
+/// A word that names nothing of a stack.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no part of a stack: write all, none, or some of reaper,medusa,metrics")]
+pub struct ExtraError(String);
 
 /// What clients come through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -198,15 +219,9 @@ impl<'de> Deserialize<'de> for Gateway {
     }
 }
 
-/// A stack as it was asked for, and as it is kept beside its cluster.
+/// What is wanted beside the nodes of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stack {
-    /// `helenus.stack/1`.
-    pub format: Format,
-    /// The cluster.
-    pub cluster: String,
-    /// Address of all parts: the first node's, on ports that Cassandra does not use.
-    pub address: Ipv4Addr,
+pub struct StackRequest {
     /// What clients come through.
     pub gateway: Gateway,
     /// Parts, in the order in which they start.
@@ -219,19 +234,16 @@ pub struct Stack {
     pub backups: Option<String>,
 }
 
-impl Stack {
-    /// A stack with all parts but these; `s3` adds storage by the protocol of S3.
-    pub fn new(cluster: &str, address: Ipv4Addr, without: &[Without], s3: bool) -> Self {
-        let out = |part: &Part| {
-            let left_out = without.iter().any(|word| word.parts().contains(part));
-            left_out || (*part == Part::Moto && !s3)
+impl StackRequest {
+    /// These parts behind a gateway; `s3` adds storage by the protocol of S3 where there are backups.
+    pub fn new(gateway: Gateway, extras: &[Extra], s3: bool) -> Self {
+        let chosen = |part: &Part| {
+            let of_one = extras.iter().any(|extra| extra.parts().contains(part));
+            of_one && (*part != Part::Moto || s3)
         };
         Self {
-            format: Format::new("stack", STACK_VERSION),
-            cluster: cluster.to_owned(),
-            address,
-            gateway: Gateway::default(),
-            parts: Part::ALL.into_iter().filter(|part| !out(part)).collect(),
+            gateway,
+            parts: Part::ALL.into_iter().filter(chosen).collect(),
             reaper_jar: None,
             backups: None,
         }
@@ -240,6 +252,37 @@ impl Stack {
     /// Whether it has a part.
     pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
+    }
+}
+
+/// A stack as it is kept beside its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// `helenus.stack/1`.
+    pub format: Format,
+    /// The cluster.
+    pub cluster: String,
+    /// Address of all parts: the first node's, on ports that Cassandra does not use.
+    pub address: Ipv4Addr,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub request: StackRequest,
+}
+
+impl Stack {
+    /// What is wanted, beside this cluster.
+    pub fn new(cluster: &str, address: Ipv4Addr, request: StackRequest) -> Self {
+        Self {
+            format: Format::new("stack", STACK_VERSION),
+            cluster: cluster.to_owned(),
+            address,
+            request,
+        }
+    }
+
+    /// Whether it has a part.
+    pub fn has(&self, part: Part) -> bool {
+        self.request.has(part)
     }
 
     /// Where a part listens.
@@ -267,7 +310,8 @@ impl Stack {
         match self.at(Part::Moto).filter(|_| self.has(Part::Moto)) {
             Some(at) => Storage::S3(at),
             None => Storage::Local(
-                self.backups
+                self.request
+                    .backups
                     .clone()
                     .unwrap_or_else(|| own_folder.to_owned()),
             ),

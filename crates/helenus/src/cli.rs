@@ -42,7 +42,7 @@ pub(crate) mod upgrade;
 pub(crate) mod workload;
 pub(crate) mod wrong;
 
-pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PinArg, PresetArg};
+pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, Extras, PinArg, PresetArg};
 pub(crate) use self::life::{Start, Stop};
 pub(crate) use self::load::{
     ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, LiveArg, PacingArg, PhaseArg,
@@ -55,7 +55,7 @@ use crate::error::CommandError;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use helenus_model::units::{Bytes, parse_duration};
 use std::ffi::OsString;
-use std::net::{IpAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -394,6 +394,8 @@ pub(crate) struct Calibrate {
   helenus up c --schema app.cql          with your keyspaces; replication is adapted to the nodes
   helenus up c --owner $$                gone when this shell ends
   helenus up c -n 2 --addresses 127.0.0  at 127.0.0.1 and 127.0.0.2, port 9042
+  helenus up c -n 3 --interface eth1 --addresses 10.0.0.11 --auth --tls
+                                         at 10.0.0.11 to 10.0.0.13, which are removed with the cluster
   helenus up c --auth --tls              with passwords and encrypted connections
   helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
   helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
@@ -423,10 +425,13 @@ pub(crate) struct Up {
     /// Remove the cluster as soon as this process has ended, even by `kill -9`, such as a test runner
     #[arg(long, value_name = "PID")]
     pub(crate) owner: Option<i32>,
-    /// First three numbers of the nodes' addresses: 127.0.0 for 127.0.0.1, 127.0.0.2, …; clusters that do not run at the
-    /// same time may share them [default: free addresses that no other cluster has]
-    #[arg(long, value_name = "127.X.Y", value_parser = cluster::parse_addresses, conflicts_with_all = ["count", "rtt", "links"])]
-    pub(crate) addresses: Option<[u8; 3]>,
+    /// Address of the first node, the others come behind it: 127.0.0 for 127.0.0.1, 127.0.0.2, …, or 10.0.0.11 of this
+    /// machine; clusters that do not run at the same time may share them [default: free addresses that no other cluster has]
+    #[arg(long, value_name = "ADDRESS", value_parser = cluster::parse_addresses, conflicts_with_all = ["count", "rtt", "links"])]
+    pub(crate) addresses: Option<Ipv4Addr>,
+    /// Add --addresses to this network interface, until the cluster is removed
+    #[arg(long, value_name = "NAME", requires = "addresses")]
+    pub(crate) interface: Option<String>,
     /// Only make the cluster; `helenus start` starts it
     #[arg(long, conflicts_with_all = ["count", "schema"])]
     pub(crate) no_start: bool,

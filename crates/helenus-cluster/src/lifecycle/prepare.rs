@@ -86,6 +86,7 @@ pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterEr
         fake: None,
         start: true,
         addresses: None,
+        interface: None,
         clusters: 1,
         memory_limit: None,
         cpus: None,
@@ -94,5 +95,6 @@ pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterEr
         disk_speed: None,
         read_ahead: None,
         by_node: Vec::new(),
+        stack: None,
     })
 }

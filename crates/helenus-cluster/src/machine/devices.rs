@@ -83,7 +83,7 @@ fn mounts_of(files: Files<'_>, disk: &str, mountinfo: &str) -> Vec<Mount> {
 }
 
 pub(super) fn networks(files: Files<'_>) -> Vec<NetworkCard> {
-    let local = local_addresses(&files.text("proc/net/fib_trie").unwrap_or_default());
+    let local = local_addresses(files);
     let routes = routes(&files.text("proc/net/route").unwrap_or_default());
     let mut cards = Vec::new();
     for name in files.names("sys/class/net") {
@@ -124,8 +124,9 @@ pub(super) fn networks(files: Files<'_>) -> Vec<NetworkCard> {
     cards
 }
 
-/// Addresses of this machine outside of loopback.
-fn local_addresses(fib_trie: &str) -> BTreeSet<Ipv4Addr> {
+/// Addresses of this machine outside of 127/8.
+pub(super) fn local_addresses(files: Files<'_>) -> BTreeSet<Ipv4Addr> {
+    let fib_trie = files.text("proc/net/fib_trie").unwrap_or_default();
     let mut last = None;
     let mut all = BTreeSet::new();
     for line in fib_trie.lines() {

@@ -73,7 +73,7 @@ impl Files<'_> {
     }
 
     /// What a file says, without the space around it; none where it is missing or empty.
-    pub(super) fn text(self, path: &str) -> Option<String> {
+    pub(crate) fn text(self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.path(path)).ok()?;
         let text = text.trim_matches(['\0', ' ', '\n', '\t']);
         (!text.is_empty()).then(|| text.to_owned())

@@ -10,6 +10,7 @@ const NEW_LINK: u16 = 16;
 const DELETE_LINK: u16 = 17;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
+const DELETE_ADDRESS: u16 = 21;
 const NEW_ROUTE: u16 = 24;
 const NEW_RULE: u16 = 32;
 const IFLA_ADDRESS: u16 = 1;
@@ -41,7 +42,7 @@ pub(super) const LOOPBACK: u32 = 1;
 pub(super) const LINK_QUEUE: u32 = 10_000;
 
 /// The links of this thread's namespace.
-pub(super) struct Links {
+pub(crate) struct Links {
     netlink: Netlink,
 }
 
@@ -61,7 +62,7 @@ impl Links {
     ///
     /// # Errors
     /// The kernel refuses a socket.
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         let netlink = Netlink::open(None)?;
         Ok(Self { netlink })
     }
@@ -223,6 +224,22 @@ impl Links {
         fixed[4..].copy_from_slice(&index.to_ne_bytes());
         self.ask(|m| {
             m.begin(NEW_ADDRESS, ACK | CREATE | EXCLUSIVE, &fixed)
+                .attribute(IFA_LOCAL, &address.octets())
+                .attribute(IFA_ADDRESS, &address.octets())
+                .done();
+        })
+    }
+
+    /// Gives a link an address that is no network's, or takes it away.
+    pub(crate) fn alias(&self, index: u32, address: Ipv4Addr, add: bool) -> io::Result<()> {
+        let mut fixed = [INET, 32, 0, 0, 0, 0, 0, 0];
+        fixed[4..].copy_from_slice(&index.to_ne_bytes());
+        let (kind, flags) = match add {
+            true => (NEW_ADDRESS, ACK | CREATE | EXCLUSIVE),
+            false => (DELETE_ADDRESS, ACK),
+        };
+        self.ask(|m| {
+            m.begin(kind, flags, &fixed)
                 .attribute(IFA_LOCAL, &address.octets())
                 .attribute(IFA_ADDRESS, &address.octets())
                 .done();

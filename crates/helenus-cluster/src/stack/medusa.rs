@@ -3,7 +3,7 @@
 
 use super::process::{ask, medusa};
 use super::tables::{self, Compared, compare};
-use super::{StackError, StackEvent, folder, folder_of, load};
+use super::{StackError, folder, folder_of, load};
 use crate::attach::write_private;
 use crate::context::Context;
 use crate::error::ClusterError;
@@ -101,10 +101,8 @@ pub enum MedusaEvent {
         /// Nodes in all.
         of: usize,
     },
-    /// Nodes stop or start.
+    /// Nodes stop or start, and parts of the stack.
     Cluster(Event),
-    /// A part of the stack comes up again.
-    Stack(StackEvent),
 }
 
 /// What a restore is asked for.
@@ -122,7 +120,7 @@ pub struct Restore<'a> {
 
 /// Beside the backups where they outlive the cluster: one of the same name and shape finds them again.
 fn records(state: &ClusterState) -> Result<PathBuf, ClusterError> {
-    let elsewhere = super::find(state)?.and_then(|stack| stack.backups);
+    let elsewhere = super::find(state)?.and_then(|stack| stack.request.backups);
     Ok(match elsewhere {
         Some(backups) => Path::new(&backups).join(format!("{RECORDS}-{}", state.plan.name)),
         None => folder(Path::new(&state.plan.folder)).join(RECORDS),
@@ -506,8 +504,8 @@ pub fn restore(
     })?;
     drop(lock);
     if let Some(stack) = super::find(&state)? {
-        let mut on = |event| events(MedusaEvent::Stack(event));
-        let programs = super::Programs::provide(context, &stack, &mut on)?;
+        let mut on = |event| events(MedusaEvent::Cluster(event));
+        let programs = super::Programs::provide(context, &stack.request, &mut on)?;
         super::up(context, &state, &stack, &programs, &mut on)?;
     }
     let of = backup.tables.len();

@@ -1,12 +1,13 @@
 //! The parts that are processes: their programs, their start, whether they live and answer.
 //! Refuses to take another program's answer for a part's: the socket must be the part's own.
 
-use super::{StackError, StackEvent, claimed, folder_of};
+use super::{StackError, claimed, folder_of};
 use crate::alive;
 use crate::attach::{self, JMX_USER};
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::launch::{self, log_tail};
 use crate::mbeans::http;
 use crate::nodetool;
@@ -18,7 +19,7 @@ use crate::tools;
 use fs_err as fs;
 use helenus_cql::client::TcpDialer;
 use helenus_model::release::Tool;
-use helenus_model::stack::{Part, Stack};
+use helenus_model::stack::{Part, Stack, StackRequest};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,15 +40,15 @@ const LINES: usize = 8;
 pub struct Programs(BTreeMap<Part, PathBuf>);
 
 impl Programs {
-    /// What a stack needs and this machine lacks, without fetching anything.
+    /// What these parts need and this machine lacks, without fetching anything.
     ///
     /// # Errors
     /// A program that cannot be fetched and is not here, or a jar that is not there.
-    pub fn check(context: &Context, stack: &Stack) -> Result<(), ClusterError> {
-        if stack.has(Part::Prometheus) {
+    pub fn check(context: &Context, wanted: &StackRequest) -> Result<(), ClusterError> {
+        if wanted.has(Part::Prometheus) {
             prometheus(context)?;
         }
-        jar_of_person(stack)?;
+        jar_of_person(wanted)?;
         Ok(())
     }
 
@@ -57,17 +58,17 @@ impl Programs {
     /// One cannot be had.
     pub fn provide(
         context: &Context,
-        stack: &Stack,
-        events: &mut dyn FnMut(StackEvent),
+        wanted: &StackRequest,
+        events: &mut dyn FnMut(Event),
     ) -> Result<Self, ClusterError> {
-        Self::check(context, stack)?;
+        Self::check(context, wanted)?;
         let store = Store::open(&context.paths.cache, &context.env)?;
         let cancel = context.cancel.flag();
         let mut programs = BTreeMap::new();
-        let mut on = |event| events(StackEvent::Store(event));
-        for part in &stack.parts {
+        let mut on = |event| events(Event::Store(event));
+        for part in &wanted.parts {
             let program = match part {
-                Part::Reaper => match jar_of_person(stack)? {
+                Part::Reaper => match jar_of_person(wanted)? {
                     Some(jar) => jar,
                     None => store.ensure_tool(Tool::reaper(), &cancel, &mut on)?,
                 },
@@ -94,8 +95,8 @@ fn prometheus(context: &Context) -> Result<PathBuf, StackError> {
     })
 }
 
-fn jar_of_person(stack: &Stack) -> Result<Option<PathBuf>, StackError> {
-    match &stack.reaper_jar {
+fn jar_of_person(wanted: &StackRequest) -> Result<Option<PathBuf>, StackError> {
+    match &wanted.reaper_jar {
         Some(jar) if !Path::new(jar).is_file() => Err(StackError::NoJar(jar.clone())),
         jar => Ok(jar.as_ref().map(PathBuf::from)),
     }
@@ -183,7 +184,9 @@ pub(super) fn start(
         argv,
         environment,
         folder: folder.clone(),
-        leash: None,
+        leash: state
+            .ephemeral
+            .then(|| rustix::process::getpid().as_raw_pid()),
         lock_memory: false,
         timer_slack_us: None,
         pin: None,

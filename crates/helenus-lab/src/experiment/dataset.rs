@@ -70,6 +70,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         archive: _,
         start: _,
         addresses: _,
+        interface: _,
         ready_within: _,
         clusters: _,
         memory_limit: _,
@@ -78,6 +79,8 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         read_ahead: _,
         disk: _,
         folders: _,
+        // What runs beside them.
+        stack: _,
     } = up;
     let PopulateRequest {
         filling,
@@ -194,6 +197,7 @@ fn writer(up: &UpRequest, name: &str) -> UpRequest {
         disk_speed: None,
         read_ahead: None,
         disk: None,
+        stack: None,
         ..up.clone()
     }
 }

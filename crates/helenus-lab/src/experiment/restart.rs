@@ -13,6 +13,7 @@ use helenus_cluster::lifecycle::{StartError, UpRequest};
 use helenus_cluster::live_settings;
 use helenus_cluster::ready;
 use helenus_cluster::remove;
+use helenus_cluster::stack;
 use helenus_model::experiment::{Planned, RunState, Slice, Warmth};
 use helenus_model::line::Step;
 use helenus_model::result::RunResult;
@@ -334,7 +335,7 @@ pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), 
     let events = &mut sitting.events;
     events(ExperimentEvent::Bench(LabEvent::Step(Step::Up)));
     let mut see = |event| events(ExperimentEvent::Bench(LabEvent::Cluster(&event)));
-    sitting.context.up(up, &mut see)?;
+    stack::up_all(sitting.context, up, &mut see)?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ pub(super) const FILE: &str = "helenus.html";
 
 /// The page as a template of Prometheus: what is scraped is filled in there, panels are drawn in the browser.
 pub(super) fn console(stack: &Stack) -> String {
-    let links = stack.parts.iter().filter_map(|part| {
+    let links = stack.request.parts.iter().filter_map(|part| {
         let url = stack.url(*part)?;
         Some(format!("<a href=\"{url}\">{}</a>", part.as_str()))
     });
@@ -21,7 +21,7 @@ pub(super) fn console(stack: &Stack) -> String {
         .map_or(String::new(), |at| at.to_string());
     TEMPLATE
         .replace("@CLUSTER@", &stack.cluster)
-        .replace("@GATEWAY@", &stack.gateway.to_string())
+        .replace("@GATEWAY@", &stack.request.gateway.to_string())
         .replace("@ADDRESS@", &address)
         .replace("@LINKS@", &links.join(" · "))
         .replace("@PANELS@", &panels)

@@ -3,23 +3,40 @@
 
 use super::*;
 
-fn stack(without: &[Without], s3: bool) -> Stack {
-    Stack::new("c", Ipv4Addr::new(127, 1, 2, 3), without, s3)
+fn stack(without: &[Extra], s3: bool) -> Stack {
+    let extras = Extra::ALL.into_iter();
+    let extras: Vec<Extra> = extras.filter(|extra| !without.contains(extra)).collect();
+    let request = StackRequest::new(Gateway::default(), &extras, s3);
+    Stack::new("c", Ipv4Addr::new(127, 1, 2, 3), request)
 }
 
 #[test]
 fn what_is_left_out_takes_what_needs_it_along() {
-    let words = |stack: &Stack| -> Vec<&str> { stack.parts.iter().map(|p| p.as_str()).collect() };
+    let words =
+        |stack: &Stack| -> Vec<&str> { stack.request.parts.iter().map(|p| p.as_str()).collect() };
     assert_eq!(
         words(&stack(&[], false)),
         ["metrics", "prometheus", "reaper", "medusa"]
     );
     assert_eq!(
-        words(&stack(&[Without::Metrics], true)),
+        words(&stack(&[Extra::Metrics], true)),
         ["moto", "reaper", "medusa"]
     );
-    assert!(words(&stack(&Without::ALL, true)).is_empty());
-    assert_eq!(stack(&[Without::Metrics], false).dashboard(), None);
+    assert!(words(&stack(&Extra::ALL, true)).is_empty());
+    assert_eq!(stack(&[Extra::Metrics], false).dashboard(), None);
+}
+
+#[test]
+fn parts_are_all_none_or_words() {
+    assert_eq!(Extra::parse_list("all"), Ok(Extra::ALL.to_vec()));
+    assert_eq!(Extra::parse_list("none"), Ok(Vec::new()));
+    let two = Extra::parse_list("metrics,reaper");
+    assert_eq!(two, Ok(vec![Extra::Metrics, Extra::Reaper]));
+    let wrong = Extra::parse_list("reaper,grafana").unwrap_err().to_string();
+    assert!(
+        wrong.contains("\"grafana\"") && wrong.contains("reaper,medusa,metrics"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -64,7 +81,7 @@ fn prometheus_scrapes_each_part_that_is_there() {
         static_configs:
           - targets: ['127.1.2.3:8081']
     ");
-    let alone = stack(&[Without::Reaper], false).prometheus_yml();
+    let alone = stack(&[Extra::Reaper], false).prometheus_yml();
     assert!(!alone.contains("reaper"), "{alone}");
 }
 
@@ -106,7 +123,11 @@ fn medusa_stores_in_a_folder_or_by_s3() {
     storage_provider = local
     base_path = /c/stack/medusa
     ");
-    let s3 = Stack::new("c", stack.address, &[], true);
+    let s3 = Stack::new(
+        "c",
+        stack.address,
+        StackRequest::new(Gateway::None, &Extra::ALL, true),
+    );
     let node = MedusaNode {
         key_file: Some("/k"),
         ..node

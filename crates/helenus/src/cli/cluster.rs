@@ -5,7 +5,9 @@ use super::topology;
 use clap::{Args, ValueEnum};
 use helenus_model::machine::Cpus;
 use helenus_model::preset::PresetName;
+use helenus_model::stack::{Extra, ExtraError};
 use helenus_model::units::{Bytes, parse_duration};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +56,10 @@ pub(crate) struct ClusterFlags {
     /// Heap of nodes that only coordinate, such as 300M [default: as the others]
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) gateway_heap: Option<Bytes>,
+    /// Parts of a developer's stack beside the nodes: all, none, or some of reaper,medusa,metrics [default: none; of
+    /// `stack up` all]
+    #[arg(long, value_name = "PARTS", value_parser = parse_extras)]
+    pub(crate) stack: Option<Extras>,
     /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, conflicts_with_all = ["disk_read", "disk_write", "disk_iops"])]
     pub(crate) disk: Option<Bytes>,
@@ -103,19 +109,29 @@ pub(crate) struct NodeFlags {
     pub(crate) tls: bool,
 }
 
-/// The first three numbers of loopback addresses.
-pub(crate) fn parse_addresses(text: &str) -> Result<[u8; 3], String> {
-    let parts: Vec<&str> = text.trim_end_matches('.').split('.').collect();
-    match parts[..] {
-        ["127", second, third] => {
-            let number = |part: &str| {
-                part.parse()
-                    .map_err(|_| format!("{part:?} is no number below 256"))
-            };
-            Ok([127, number(second)?, number(third)?])
-        }
-        _ => Err("write three numbers, the first of them 127, such as 127.0.0".to_owned()),
+/// The first of several addresses; of loopback, three numbers will do.
+pub(crate) fn parse_addresses(text: &str) -> Result<Ipv4Addr, String> {
+    let text = text.trim_end_matches('.');
+    let first = match text.split('.').count() {
+        3 if text.starts_with("127.") => format!("{text}.1"),
+        _ => text.to_owned(),
+    };
+    match first.parse::<Ipv4Addr>() {
+        Ok(address) if !address.is_unspecified() && !address.is_multicast() => Ok(address),
+        _ => Err(
+            "write the first address, such as 10.0.0.11, or 127.0.0 for 127.0.0.1, 127.0.0.2, …"
+                .to_owned(),
+        ),
     }
+}
+
+/// Parts of a stack as one value: a flag that is given once.
+#[derive(Debug, Clone)]
+pub(crate) struct Extras(pub(crate) Vec<Extra>);
+
+/// Parts of a stack.
+fn parse_extras(text: &str) -> Result<Extras, ExtraError> {
+    Extra::parse_list(text).map(Extras)
 }
 
 /// Processors, at least one.
@@ -161,7 +177,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 28] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 29] = [
     "preset",
     "nodes",
     "dc",
@@ -183,6 +199,7 @@ pub(crate) const CLUSTER_FLAGS: [&str; 28] = [
     "cpus",
     "node_cpus",
     "gateway_heap",
+    "stack",
     "disk",
     "data_dir",
     "commitlog_dir",

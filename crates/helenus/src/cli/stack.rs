@@ -4,7 +4,7 @@
 use super::cluster::ClusterFlags;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use helenus_model::stack::{Gateway, Without};
+use helenus_model::stack::{Extra, Gateway};
 use helenus_model::units::parse_duration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,8 +60,8 @@ pub(crate) struct Up {
     #[arg(default_value = NAME)]
     pub(crate) name: String,
     /// Parts to leave out: reaper, medusa, metrics (with Prometheus and dashboard)
-    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = without())]
-    pub(crate) without: Vec<Without>,
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = without(), conflicts_with = "stack")]
+    pub(crate) without: Vec<Extra>,
     /// What clients come through: a coordinator-only node, none, or the address and port of a gateway of yours
     #[arg(long, value_name = "GATEWAY", default_value = "coordinator")]
     pub(crate) gateway: Gateway,
@@ -82,10 +82,10 @@ pub(crate) struct Up {
 }
 
 /// The words of `--without`.
-fn without() -> impl TypedValueParser<Value = Without> {
-    PossibleValuesParser::new(Without::ALL.map(Without::as_str)).map(|given| {
-        let found = Without::ALL.into_iter().find(|one| one.as_str() == given);
-        found.unwrap_or(Without::ALL[0])
+fn without() -> impl TypedValueParser<Value = Extra> {
+    PossibleValuesParser::new(Extra::ALL.map(Extra::as_str)).map(|given| {
+        let found = Extra::ALL.into_iter().find(|one| one.as_str() == given);
+        found.unwrap_or(Extra::ALL[0])
     })
 }
 

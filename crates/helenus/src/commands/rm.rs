@@ -178,10 +178,7 @@ fn text(removed: &Removed) -> String {
     for one in &removed.removed {
         text.push_str(&(told(verb, one) + "\n"));
         for back in &one.puts_back {
-            text.push_str(&format!(
-                "{} is {} {} again\n",
-                back.what, back.before, back.unit
-            ));
+            text.push_str(&(back.undone() + "\n"));
         }
     }
     for one in &removed.baselines {

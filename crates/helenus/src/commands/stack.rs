@@ -13,7 +13,7 @@ use helenus_cluster::context::Context;
 use helenus_cluster::stack::{self, PartView};
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
-use helenus_model::stack::{Gateway, Part};
+use helenus_model::stack::Gateway;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl StackStatus {
         Ok(Self {
             format: Format::new("stack-status", 1),
             cluster: state.plan.name.clone(),
-            gateway: kept.gateway,
+            gateway: kept.request.gateway,
             dashboard: kept.dashboard(),
             seconds: None,
             well: parts.iter().all(|part| part.state.is_well()),
@@ -168,9 +168,4 @@ impl Answers for StackTodo {
             self.verb, self.cluster
         )
     }
-}
-
-/// How a part is named while something happens to it.
-fn words(part: Part) -> String {
-    format!("{} ({})", part.as_str(), part.purpose())
 }

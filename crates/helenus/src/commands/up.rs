@@ -1,18 +1,19 @@
 //! `helenus up`: flags into a request, events into progress, the result into a table.
 
-use crate::cli::{ClusterFlags, PresetArg, Up};
+use crate::cli::{ClusterFlags, Extras, PresetArg, Up};
 use crate::commands::done::Done;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::event::{Event, MemberEvent};
+use helenus_cluster::event::{Event, MemberEvent, PartEvent};
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::process::Owner;
 use helenus_cluster::ready::ReadyEvent;
+use helenus_cluster::stack;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::access::Security;
@@ -23,6 +24,7 @@ use helenus_model::plan::{ClusterPlan, Folders, NodePlan, Pin};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::sizing::HEAP_GAP;
+use helenus_model::stack::{Gateway, Part, StackRequest};
 use helenus_model::topology::Topology;
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::units::{Bytes, human_duration};
@@ -105,7 +107,14 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     }
     request.owner = owner(&flags)?;
     request.start = !flags.no_start;
+    if !request.start && request.stack.is_some() {
+        let what = "--stack conflicts with --no-start: its parts need nodes that serve";
+        return Err(CommandError::new(code::USAGE, what)
+            .hint("`helenus stack up` starts both later".to_owned()));
+    }
     request.addresses = flags.addresses;
+    request.interface = flags.interface;
+    caution_open(&request, ui);
     caution_heap(&request, ui);
     let schema = schema(flags.schema.as_deref())?;
     let like = match &production {
@@ -133,7 +142,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
-    let mut state = context.up(&request, &mut |event| watcher.see(&event))?;
+    let mut state = stack::up_all(context, &request, &mut |event| watcher.see(&event))?;
     if let Some(schema) = &schema {
         tell_fits(Some(schema), &state.plan, ui);
         let name = state.plan.name.clone();
@@ -148,6 +157,16 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
         return Ok(0);
     }
     show_ready(&state, begin, ui)
+}
+
+/// Nodes that others reach, and that ask nobody for a password.
+fn caution_open(request: &UpRequest, ui: &Ui) {
+    let reached = request.addresses.filter(|first| !first.is_loopback());
+    if let Some(first) = reached.filter(|_| !request.security.auth) {
+        ui.caution(&format!(
+            "whoever reaches {first} may read and write without a password: add --auth, and --tls"
+        ));
+    }
 }
 
 /// A heap of which the JVM makes less than of a smaller one.
@@ -255,6 +274,11 @@ pub(crate) fn show_ready(
     Ok(0)
 }
 
+/// How a part of a stack is named while something happens to it.
+fn named(part: Part) -> String {
+    format!("{} ({})", part.as_str(), part.purpose())
+}
+
 /// `1 node`, `3 nodes`.
 pub(crate) fn plural(count: usize, word: &str) -> String {
     if count == 1 {
@@ -313,6 +337,7 @@ pub(crate) fn request(
             .filter(|f| !f.is_empty()),
         start: true,
         addresses: None,
+        interface: None,
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
@@ -321,7 +346,18 @@ pub(crate) fn request(
         disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
         read_ahead: flags.read_ahead,
         by_node: Vec::new(),
+        stack: beside(flags),
     })
+}
+
+/// The parts of a developer's stack that `--stack` names; none where it names none.
+fn beside(flags: &ClusterFlags) -> Option<StackRequest> {
+    let Extras(extras) = flags.stack.as_ref()?;
+    let gateway = match flags.coordinators {
+        0 => Gateway::None,
+        _ => Gateway::Coordinator,
+    };
+    (!extras.is_empty()).then(|| StackRequest::new(gateway, extras, false))
 }
 
 /// Folders for data, as they are from everywhere.
@@ -574,6 +610,14 @@ impl<'a> Watcher<'a> {
                     .caution(&format!("{node} did not stop by itself and was killed"));
             }
             Event::Stopped { .. } => {}
+            Event::Part(PartEvent::Started(part)) => {
+                self.progress.say(format!("{} starts", named(*part)));
+            }
+            Event::Part(PartEvent::Ready { part, done, of }) => {
+                let what = format!("{} answers", named(*part));
+                self.at(&what, *done as u64, *of as u64);
+            }
+            Event::Part(PartEvent::Registering) => self.progress.say("Reaper looks at the cluster"),
         }
     }
 

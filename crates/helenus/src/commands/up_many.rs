@@ -110,6 +110,11 @@ pub(crate) fn run(
         ui,
     )?;
     super::up::tiers::put(&flags.cluster, &mut request)?;
+    if request.stack.is_some() {
+        let what = "--stack conflicts with --count: a stack belongs to one cluster";
+        return Err(CommandError::new(code::USAGE, what)
+            .hint("`helenus stack up` adds one to a cluster that is there".to_owned()));
+    }
     request.clusters = count;
     request.owner = super::up::owner(flags)?;
     let schema = schema(flags.schema.as_deref())?;

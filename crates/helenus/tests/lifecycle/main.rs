@@ -21,6 +21,7 @@ mod hdr_log;
 mod history;
 mod in_use;
 mod instances;
+mod interface;
 mod interrupt;
 mod killed;
 mod lacking;

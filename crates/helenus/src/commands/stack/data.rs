@@ -104,7 +104,7 @@ fn tell(progress: &Progress, event: &MedusaEvent) {
     match event {
         MedusaEvent::Reading { table, done, of } => at(format!("reading {table}"), *done, *of),
         MedusaEvent::Nodes { what, done, of } => at(format!("medusa: {what}"), *done, *of),
-        MedusaEvent::Cluster(_) | MedusaEvent::Stack(_) => {}
+        MedusaEvent::Cluster(_) => {}
     }
 }
 

@@ -86,8 +86,9 @@ pub(super) fn follow(
         Ok(words)
     });
     let words = words.collect::<Result<Vec<_>, CommandError>>()?;
-    if first.address.is_some() || plan.instances.iter().any(|one| one.add_address) {
-        ui.note("note: addresses of the plan are not used: nodes are on loopback, each with its address and the same ports");
+    let has_addresses = first.address.is_some() || plan.instances.iter().any(|one| one.add_address);
+    if has_addresses && flags.addresses.is_none() {
+        ui.note("note: addresses of the plan are not used: nodes are on loopback, each with its address and the same ports; --interface and --addresses put them on a network");
     }
     let given = words.iter().any(|words| *words != NodeWords::default());
     Ok(if given { words } else { Vec::new() })
