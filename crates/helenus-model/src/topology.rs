@@ -4,6 +4,7 @@
 use crate::nearest::nearest;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub mod file;
 pub mod flags;
@@ -50,9 +51,15 @@ pub struct DataCenter {
     /// What its nodes are given beside the others.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub words: Words,
+    /// What nodes of a rack are given, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of_racks: BTreeMap<String, Words>,
+    /// What nodes are given that only coordinate.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub of_coordinators: Words,
     /// What single nodes of it are given, by their number in the data centre, from 1.
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub nodes: std::collections::BTreeMap<u32, Words>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<u32, Words>,
 }
 
 /// Preset, settings, flags and disks that a person gives to some of the nodes.
@@ -84,6 +91,7 @@ impl Words {
         *self == Self::default()
     }
 
+    /// These, and more that win over them.
     fn and(&self, more: Option<&Self>) -> Self {
         let mut all = self.clone();
         if let Some(more) = more {
@@ -274,12 +282,17 @@ impl Topology {
     pub fn places(&self) -> Vec<Place> {
         let of = |(data_center, dc): (usize, &DataCenter)| -> Vec<Place> {
             let first = dc.racks.len().saturating_sub(dc.coordinators as usize);
-            let place = |(index, rack): (usize, &String)| Place {
-                data_center,
-                index,
-                rack: rack.clone(),
-                coordinator: index >= first,
-                words: dc.words.and(dc.nodes.get(&(index as u32 + 1))),
+            let place = |(index, rack): (usize, &String)| {
+                let coordinator = index >= first;
+                let tier = coordinator.then_some(&dc.of_coordinators);
+                let of_rack = dc.words.and(dc.of_racks.get(rack));
+                Place {
+                    data_center,
+                    index,
+                    rack: rack.clone(),
+                    coordinator,
+                    words: of_rack.and(tier).and(dc.nodes.get(&(index as u32 + 1))),
+                }
             };
             dc.racks.iter().enumerate().map(place).collect()
         };

@@ -60,10 +60,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
             }
         }
     }
-    // Java takes the time, and 100 operations a second are few: the debug build will do.
-    let target = rig::build(root, false)?;
+    let target = rig::build(root, true)?;
     let lab = Lab {
-        helenus: target.join("debug/helenus"),
+        helenus: target.join("release/helenus"),
         home: target.join("prove/stack-home"),
         cache: std::env::var_os("HELENUS_CACHE")
             .unwrap_or_else(|| target.join("prove/cache").into_os_string()),

@@ -23,7 +23,7 @@ pub struct TopologyFile {
     pub words: Words,
 }
 
-const TOP: [&str; 12] = [
+const TOP: [&str; 13] = [
     "cassandra",
     "preset",
     "heap",
@@ -34,10 +34,11 @@ const TOP: [&str; 12] = [
     "links",
     "rtt",
     "wan",
+    "coordinator",
     "data_center",
     "link",
 ];
-const DATA_CENTER: [&str; 11] = [
+const DATA_CENTER: [&str; 13] = [
     "name",
     "nodes",
     "racks",
@@ -48,9 +49,13 @@ const DATA_CENTER: [&str; 11] = [
     "set",
     "jvm",
     "disk",
+    "rack",
+    "coordinator",
     "node",
 ];
 const NODE: [&str; 7] = ["node", "preset", "heap", "new_heap", "set", "jvm", "disk"];
+const RACK: [&str; 7] = ["rack", "preset", "heap", "new_heap", "set", "jvm", "disk"];
+const COORDINATOR: [&str; 6] = ["preset", "heap", "new_heap", "set", "jvm", "disk"];
 const LINK: [&str; 9] = [
     "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
 ];
@@ -68,8 +73,11 @@ pub fn read(text: &str) -> Result<TopologyFile, FileError> {
         links: Vec::new(),
         wan: Wan::default(),
     };
+    let of_all = reader.of_coordinators(top)?;
     for (at, table) in reader.tables(top, "data_center")? {
-        topology.data_centers.push(reader.data_center(at, table)?);
+        let mut dc = reader.data_center(at, table)?;
+        dc.of_coordinators = of_all.and(Some(&dc.of_coordinators));
+        topology.data_centers.push(dc);
     }
     topology.check().map_err(|e| refused(&reader, 0, &e))?;
     if let Some((at, name)) = reader.text(top, "links")? {
@@ -144,6 +152,16 @@ impl Reader<'_> {
             preset: preset.map(|(_, name)| name.into_owned()),
             ..self.words(table)?
         })
+    }
+
+    /// What nodes are given that only coordinate, of the cluster or of a data centre.
+    fn of_coordinators(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
+        let Some(value) = table.get("coordinator") else {
+            return Ok(Words::default());
+        };
+        let tier = self.table(value, "coordinator")?;
+        self.known_of_part(tier, &COORDINATOR)?;
+        self.words_of_part(tier)
     }
 
     fn size(&self, table: &DeTable<'_>, key: &str) -> Result<Option<Bytes>, FileError> {
@@ -232,8 +250,23 @@ impl Reader<'_> {
         let mut dc = DataCenter {
             coordinators,
             words: self.words_of_part(table)?,
+            of_coordinators: self.of_coordinators(table)?,
             ..DataCenter::new(&name, all, racks)
         };
+        for (at, rack) in self.tables(table, "rack")? {
+            self.known_of_part(rack, &RACK)?;
+            let named = self.text(rack, "rack")?;
+            let named = named.map(|(_, named)| named.into_owned());
+            let named = named.filter(|named| dc.racks.contains(named));
+            let named = named.ok_or_else(|| {
+                let what = format!("a rack of {name} needs rack = \"rack1\" to \"rack{racks}\"");
+                self.wrong(at, what)
+            })?;
+            if dc.of_racks.contains_key(&named) {
+                return Err(self.wrong(at, format!("{named} of {name} is listed twice")));
+            }
+            dc.of_racks.insert(named, self.words_of_part(rack)?);
+        }
         for (at, node) in self.tables(table, "node")? {
             self.known_of_part(node, &NODE)?;
             let number = self.number(node, "node")?;
@@ -399,6 +432,41 @@ rate = "100Mbit"
             ]
         );
     }
+
+    #[test]
+    fn heaps_go_by_cluster_data_centre_rack_tier_and_node() {
+        let file = read(
+            r#"
+            heap = "500M"
+            coordinator = { heap = "300M", set = { concurrent_reads = 4 } }
+            [[data_center]]
+            name = "east"
+            nodes = 4
+            racks = 2
+            coordinators = 1
+            heap = "600M"
+            rack = [{ rack = "rack2", heap = "700M", new_heap = "200M" }]
+            coordinator = { heap = "400M" }
+            node = [{ node = 4, heap = "800M" }]
+            [[data_center]]
+            name = "west"
+            nodes = 1
+            coordinators = 1
+            "#,
+        );
+        let file = file.unwrap();
+        assert_eq!(file.words.heap, Some(Bytes::mib(500)));
+        let places = file.topology.places();
+        let heaps: Vec<_> = places
+            .iter()
+            .map(|p| p.words.heap.map(Bytes::as_mib))
+            .collect();
+        let east = [Some(600), Some(700), Some(600), Some(800), Some(400)];
+        assert_eq!(heaps, [&east[..], &[None, Some(300)]].concat());
+        assert_eq!(places[1].words.new_heap, Some(Bytes::mib(200)));
+        assert_eq!(places[4].words.set, ["concurrent_reads=4"]);
+    }
+
     proptest! {
         /// A file with a stretch cut out and another put in is read or refused with one of its lines.
         #[test]
@@ -430,6 +498,9 @@ rate = "100Mbit"
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 1\ncassandra = \"4.1\""), @r#"line 4: all nodes of a cluster have one release (write cassandra = "RELEASE" at the top of the file)"#);
         insta::assert_snapshot!(and("disk = \"512\""), @r#"line 7: "512" is not a size: write a number with K, M or G, such as 64M"#);
         insta::assert_snapshot!(and("[[data_center.node]]\nnode = 1\ndisc = \"1G\""), @"line 9: unknown key disc (did you mean disk?)");
+        insta::assert_snapshot!(and("rack = [{ rack = \"rack3\" }]"), @r#"line 7: a rack of b needs rack = "rack1" to "rack1""#);
+        insta::assert_snapshot!(and("rack = [{ rack = \"rack1\" }, { rack = \"rack1\" }]"), @"line 7: rack1 of b is listed twice");
+        insta::assert_snapshot!(and("coordinator = { heaps = \"300M\" }"), @"line 7: unknown key heaps (did you mean heap?)");
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
         insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinator-only (a data centre has 1 to 250 nodes, at most as many racks, and at least one node that is not coordinator-only)"#);
