@@ -80,6 +80,21 @@ impl History {
         Ok(Self { connection })
     }
 
+    /// A history without runs, in memory: for what must make nothing.
+    ///
+    /// # Errors
+    /// SQLite lacks memory.
+    pub fn in_memory() -> Result<Self, HistoryError> {
+        let path = Path::new(":memory:");
+        let open = |source| HistoryError::Open {
+            path: path.into(),
+            source,
+        };
+        let mut connection = Connection::open_in_memory().map_err(open)?;
+        migrate(&mut connection, path, MIGRATIONS)?;
+        Ok(Self { connection })
+    }
+
     /// As [`Self::open`], but makes nothing: none where there is no such file yet.
     ///
     /// # Errors

@@ -2,10 +2,9 @@
 //! Refuses to repair by itself: Reaper cuts the ring into segments and drives the nodes.
 
 use super::process::ask;
-use super::{StackError, jmx};
+use super::{StackError, jmx, tables};
 use crate::error::ClusterError;
 use crate::observe;
-use crate::reach;
 use crate::ring_view;
 use crate::state::ClusterState;
 use helenus_model::stack::{Part, RepairRun, Stack, runs_of};
@@ -16,8 +15,6 @@ use std::time::Duration;
 const WITHIN: Duration = Duration::from_secs(60);
 /// Who a run belongs to, for Reaper.
 const OWNER: &str = "helenus";
-/// Longest wait for a node.
-const NODE_WITHIN: Duration = Duration::from_secs(5);
 
 fn rest(stack: &Stack, line: &str) -> Result<Vec<u8>, StackError> {
     ask(stack, Part::Reaper, line, WITHIN)
@@ -68,7 +65,7 @@ pub fn start_runs(
     state: &ClusterState,
     keyspace: Option<&str>,
 ) -> Result<Vec<RepairRun>, ClusterError> {
-    super::tables::has(stack, state, Part::Reaper)?;
+    tables::has(stack, state, Part::Reaper)?;
     let keyspaces = match keyspace {
         Some(name) => vec![name.to_owned()],
         None => replicated(state)?,
@@ -116,25 +113,14 @@ fn read(answer: &[u8]) -> Result<Vec<RepairRun>, StackError> {
 
 /// Keyspaces of the person with more than one replica.
 fn replicated(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
-    let mut last = None;
-    for node in &state.plan.nodes {
-        let read = reach::connect(state, node, NODE_WITHIN)
-            .and_then(|mut client| ring_view::keyspaces(&mut client));
-        match read {
-            Ok(all) => {
-                let more = |(key, value): (&String, &String)| {
-                    key != "class" && value.split('/').next() != Some("1")
-                };
-                let users = all.into_iter().filter(|k| !is_own_keyspace(&k.name));
-                let users = users.filter(|k| k.replication.iter().any(more));
-                let mut names: Vec<String> = users.map(|k| k.name).collect();
-                names.sort();
-                return Ok(names);
-            }
-            Err(error) => last = Some(ClusterError::silent(&node.name, error)),
-        }
-    }
-    Err(last.unwrap_or_else(|| ClusterError::not_running(&state.plan.name, "node1")))
+    let all = tables::ask_any(state, |client| ring_view::keyspaces(client))?;
+    let more =
+        |(key, value): (&String, &String)| key != "class" && value.split('/').next() != Some("1");
+    let users = all.into_iter().filter(|k| !is_own_keyspace(&k.name));
+    let users = users.filter(|k| k.replication.iter().any(more));
+    let mut names: Vec<String> = users.map(|k| k.name).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// A word of a query, byte by byte.

@@ -8,6 +8,7 @@ use crate::reach;
 use crate::scan::count::{CountRequest, count};
 use crate::scan::{Gentleness, ScanPlace, look};
 use crate::state::ClusterState;
+use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::cql::identifier;
 use helenus_model::stack::{Part, Stack};
@@ -54,26 +55,33 @@ pub(super) fn has(stack: &Stack, state: &ClusterState, part: Part) -> Result<(),
 
 /// The tables of a person's keyspaces, `keyspace.table`, quoted where CQL needs that.
 pub(super) fn names(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
+    let rows = ask_any(state, |client| {
+        client.query(
+            "SELECT keyspace_name, table_name FROM system_schema.tables",
+            Consistency::One,
+        )
+    })?;
+    let all = (0..rows.rows.len()).filter_map(|row| {
+        let keyspace = rows.text(row, "keyspace_name")?;
+        let table = rows.text(row, "table_name")?;
+        let theirs = !is_own_keyspace(&keyspace);
+        theirs.then(|| format!("{}.{}", identifier(&keyspace), identifier(&table)))
+    });
+    let mut names: Vec<String> = all.collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The answer of the first node that gives one.
+pub(super) fn ask_any<T>(
+    state: &ClusterState,
+    ask: impl Fn(&mut Client) -> Result<T, ClientError>,
+) -> Result<T, ClusterError> {
     let mut last = None;
     for node in &state.plan.nodes {
-        let asked = reach::connect(state, node, NODE_WITHIN).and_then(|mut client| {
-            client.query(
-                "SELECT keyspace_name, table_name FROM system_schema.tables",
-                Consistency::One,
-            )
-        });
-        match asked {
-            Ok(rows) => {
-                let all = (0..rows.rows.len()).filter_map(|row| {
-                    let keyspace = rows.text(row, "keyspace_name")?;
-                    let table = rows.text(row, "table_name")?;
-                    let theirs = !is_own_keyspace(&keyspace);
-                    theirs.then(|| format!("{}.{}", identifier(&keyspace), identifier(&table)))
-                });
-                let mut names: Vec<String> = all.collect();
-                names.sort();
-                return Ok(names);
-            }
+        let answer = reach::connect(state, node, NODE_WITHIN);
+        match answer.and_then(|mut client| ask(&mut client)) {
+            Ok(answer) => return Ok(answer),
             Err(error) => last = Some(ClusterError::silent(&node.name, error)),
         }
     }

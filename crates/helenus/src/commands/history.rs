@@ -23,7 +23,12 @@ use std::collections::BTreeMap;
 pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let file = context.paths.state.join(helenus_record::FILE);
     if let Some(HistoryVerb::Sync(flags)) = &flags.verb {
-        return sync::run(flags, &mut History::open(&file)?, ui);
+        let nothing_there = flags.dry_run && !file.exists();
+        let mut history = match nothing_there {
+            true => History::in_memory()?,
+            false => History::open(&file)?,
+        };
+        return sync::run(flags, &mut history, ui);
     }
     let history = History::open_existing(&file)?;
     // What is not there yet holds no run, and is not made by asking.

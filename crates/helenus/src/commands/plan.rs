@@ -174,6 +174,7 @@ fn stack_text(stack: &StackBudget) -> String {
         ">extras",
         ">in all",
         "fits",
+        ">measured",
     ]);
     let some = |memory: Bytes| match memory.0 {
         0 => "–".to_owned(),
@@ -191,6 +192,7 @@ fn stack_text(stack: &StackBudget) -> String {
             some(rung.extras_memory),
             rung.needs.to_string(),
             if rung.fits { "yes" } else { "no" }.to_owned(),
+            some(rung.measured.unwrap_or_default()),
         ]
     };
     stack.stacks.iter().for_each(|rung| table.row(row(rung)));
