@@ -64,7 +64,7 @@ fn what_has_no_meaning_here_names_what_takes_its_place() {
     shot!(ccm(&lab, "create test -n 1 -i 10.0.0."), @"
     exit code: 2
     --- standard error
-    error: invalid value '10.0.0' for '--addresses <127.X.Y>': write three numbers, the first of them 127, such as 127.0.0
+    error: invalid value '10.0.0' for '--addresses <ADDRESS>': write the first address, such as 10.0.0.11, or 127.0.0 for [address], [address], …
 
     For more information, try '--help'.
     ");
