@@ -3,19 +3,17 @@
 use crate::cli::{ClusterFlags, Extras, PresetArg, Up};
 use crate::commands::done::Done;
 use crate::error::{CommandError, code};
-use crate::ui::{Answers, Progress, Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::event::{Event, MemberEvent, PartEvent};
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::process::Owner;
-use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::stack;
 use helenus_cluster::state::ClusterState;
-use helenus_cluster::store::{Store, StoreEvent};
+use helenus_cluster::store::Store;
 use helenus_model::access::Security;
 use helenus_model::format::Format;
 use helenus_model::levels::Distance;
@@ -24,7 +22,7 @@ use helenus_model::plan::{ClusterPlan, Folders, NodePlan, Pin};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::sizing::HEAP_GAP;
-use helenus_model::stack::{Gateway, Part, StackRequest};
+use helenus_model::stack::{Gateway, StackRequest};
 use helenus_model::topology::Topology;
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::units::{Bytes, human_duration};
@@ -38,6 +36,8 @@ mod like;
 mod planned;
 pub(crate) mod shape;
 pub(crate) mod tiers;
+mod watcher;
+pub(crate) use watcher::Watcher;
 
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]
@@ -262,8 +262,14 @@ pub(crate) fn show_ready(
                     .unwrap_or_default(),
             ]);
         }
+        let beside = stack::find(state).ok().flatten();
+        let beside = beside.map_or(String::new(), |stack| {
+            let parts: Vec<&str> = stack.request.parts.iter().map(|p| p.as_str()).collect();
+            let (parts, name) = (parts.join(", "), &ready.name);
+            format!("beside the nodes: {parts}; `helenus stack status {name}` shows them\n")
+        });
         format!(
-            "{}{}\n{}\n\
+            "{}{}\n{}\n{beside}\
              next: helenus cql {} -e 'SELECT release_version FROM system.local'\n",
             table.render(),
             super::memory::disk_text(&ready.name, state.limits.as_ref()),
@@ -272,11 +278,6 @@ pub(crate) fn show_ready(
         )
     });
     Ok(0)
-}
-
-/// How a part of a stack is named while something happens to it.
-fn named(part: Part) -> String {
-    format!("{} ({})", part.as_str(), part.purpose())
 }
 
 /// `1 node`, `3 nodes`.
@@ -519,175 +520,4 @@ fn otherwise(plan: &ClusterPlan) -> String {
     }
     let version = &plan.release;
     format!("\nsettings of Cassandra {version} that differ from the preset:\n{text}")
-}
-
-/// Turns events into a moving line and into notes.
-pub(crate) struct Watcher<'a> {
-    ui: &'a Ui,
-    progress: Progress,
-    nodes: usize,
-    answered: usize,
-}
-
-impl<'a> Watcher<'a> {
-    pub(crate) fn new(ui: &'a Ui, name: &str, nodes: usize) -> Self {
-        let progress = ui.progress(&format!("cluster {name}"));
-        Self {
-            ui,
-            progress,
-            nodes,
-            answered: 0,
-        }
-    }
-
-    pub(crate) fn see(&mut self, event: &Event) {
-        // A plan holds a person's own settings, which may be secret; it is in the state folder.
-        if !matches!(event, Event::Planned(_)) {
-            tracing::info!(?event);
-        }
-        match event {
-            Event::Store(event) => self.store(event),
-            Event::Jdk {
-                caution,
-                passed_over,
-                no_nodetool,
-                ..
-            } => {
-                if let Some(passed_over) = passed_over {
-                    self.ui.note(&format!("note: skipped {passed_over}"));
-                }
-                if let Some(caution) = caution {
-                    self.ui.caution(caution);
-                }
-                if let Some(no_nodetool) = no_nodetool {
-                    self.ui.caution(no_nodetool);
-                }
-            }
-            Event::Inexact { version, facts } => self.ui.caution(&format!(
-                "Cassandra {version} is treated as {facts}, whose keys and JDKs are known"
-            )),
-            Event::Planned(_) => {}
-            Event::Training => self
-                .progress
-                .say("making the class-data archive, once for this release and JVM (about 15 s)"),
-            Event::Trained { took } => {
-                self.ui.note(&format!(
-                    "class-data archive made in {}",
-                    human_duration(*took)
-                ));
-            }
-            Event::Untrained { why } => {
-                self.ui
-                    .caution(&format!("no class-data archive, starts are slower: {why}"));
-            }
-            Event::NotLimited { why } => self
-                .ui
-                .caution(&format!("the limits of its nodes are not enforced: {why}")),
-            Event::Network { data_centers } => self
-                .progress
-                .say(format!("the network of {data_centers} data centres is up")),
-            Event::Rebuilt { nodes } => self.ui.caution(&format!(
-                "the cluster's network was gone: stopped {} left in it, to start again in a new one",
-                plural(*nodes, "node")
-            )),
-            Event::Started { nodes } => {
-                self.progress
-                    .say(format!("{} starting", plural(*nodes, "node")));
-            }
-            Event::Ready(ReadyEvent::Answered { .. }) => {
-                self.answered += 1;
-                self.progress
-                    .say(format!("{} of {} answer", self.answered, self.nodes));
-            }
-            Event::Ready(ReadyEvent::Complete { .. }) => {}
-            Event::Member(event) => self.member(event),
-            Event::Stopping { node } => self.progress.say(format!("{node} stops")),
-            Event::Stopped {
-                node,
-                by_itself: false,
-            } => {
-                self.ui
-                    .caution(&format!("{node} did not stop by itself and was killed"));
-            }
-            Event::Stopped { .. } => {}
-            Event::Part(PartEvent::Started(part)) => {
-                self.progress.say(format!("{} starts", named(*part)));
-            }
-            Event::Part(PartEvent::Ready { part, done, of }) => {
-                let what = format!("{} answers", named(*part));
-                self.at(&what, *done as u64, *of as u64);
-            }
-            Event::Part(PartEvent::Registering) => self.progress.say("Reaper looks at the cluster"),
-        }
-    }
-
-    fn member(&self, event: &MemberEvent) {
-        match event {
-            MemberEvent::Unseen { node } => self
-                .progress
-                .say(format!("waiting until the others see that {node} is dead")),
-            MemberEvent::Streaming { node, streamed } => {
-                let total = Bytes(streamed.total_bytes);
-                self.at(
-                    &format!("{node}: {} of {total} streamed", Bytes(streamed.done_bytes)),
-                    streamed.done_bytes,
-                    streamed.total_bytes,
-                );
-            }
-            MemberEvent::Agreeing { node } => self
-                .progress
-                .say(format!("waiting until all agree on {node}")),
-        }
-    }
-
-    /// So much of so much, with the time left.
-    pub(crate) fn at(&self, what: &str, done: u64, total: u64) {
-        self.progress.say(what);
-        self.progress.at(done, total);
-    }
-
-    fn store(&self, event: &StoreEvent) {
-        match event {
-            StoreEvent::Waiting { version } => {
-                self.progress
-                    .say(format!("another helenus fetches Cassandra {version}"));
-            }
-            StoreEvent::Damaged { what } => {
-                self.ui.note(&format!(
-                    "note: the cached release is damaged, fetching again: {what}"
-                ));
-            }
-            StoreEvent::Resolving { version } => {
-                self.progress
-                    .say(format!("asking mvn what Cassandra {version} consists of"));
-            }
-            StoreEvent::Recorded {
-                version,
-                jars,
-                record,
-            } => self.ui.note(&format!(
-                "Cassandra {version}, {}: checksums recorded at first use in {}; later fetches must match",
-                plural(*jars, "jar"),
-                record.display()
-            )),
-            StoreEvent::Fetching { total, bytes } => {
-                self.progress.say("fetching Cassandra's jars through mvn");
-                self.progress.at(0, *total as u64);
-                self.ui
-                    .note(&format!("fetching {total} jars, {}, once", Bytes(*bytes)));
-            }
-            StoreEvent::Fetched { done, total } => self.progress.at(*done as u64, *total as u64),
-            StoreEvent::Verified { done, total } => {
-                self.progress.say("verifying SHA-256");
-                self.progress.at(*done as u64, *total as u64);
-            }
-            StoreEvent::Installing { what } => {
-                self.progress.say(format!("pip installs {what}, once"));
-            }
-            StoreEvent::Unpacking { tarball } => {
-                self.progress
-                    .say(format!("unpacking {}", tarball.display()));
-            }
-        }
-    }
 }
