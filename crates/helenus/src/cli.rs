@@ -170,10 +170,10 @@ pub(crate) enum Verb {
     Run(Box<run::Run>),
     /// Fill your cluster with a workload's data; resumes after an interruption
     Populate(Box<run::Populate>),
-    /// Load files into a table: CSV, TSV, JSON lines, ranges; resumes after an interruption, compares at the end
+    /// Load CSV, TSV, JSON lines, Parquet or ranges into a table; resumable, and verified at the end
     #[command(name = "load")]
     LoadFiles(Box<ingest::LoadFiles>),
-    /// Write every row of a table to a file: CSV, TSV or JSON lines, as `load` reads them
+    /// Export every row of a table as CSV, TSV, JSON lines or Parquet, in the format that `load` reads
     Unload(Box<ingest::Unload>),
     /// Run a command line of cassandra-stress as it is
     Stress(stress::Stress),
@@ -221,9 +221,9 @@ pub(crate) enum Verb {
     Topology(topology::TopologyVerb),
     /// The links between data centres: show, measure, change while in use
     Link(topology::Link),
-    /// The same cluster on Kubernetes: manifests, a kind cluster, secrets, the image
+    /// Run a cluster on Kubernetes: apply, inspect, scale, restart; or write manifests, Secrets and the image
     Kube(kube::Kube),
-    /// The same cluster on hosts of your own, by Ansible; or files for Docker and OpenTofu
+    /// Install a cluster on your own hosts with Ansible; or write files for Docker and OpenTofu
     Hosts(hosts::Hosts),
     /// A developer's stack: nodes, gateway, Reaper, Medusa, Prometheus; backups and repairs
     Stack(stack::Stack),
@@ -238,7 +238,7 @@ pub(crate) enum Verb {
     Collect(Collect),
     /// Serve nodes for Prometheus; print its configuration and a dashboard
     Metrics(metrics::Metrics),
-    /// A page in the browser over runs, trends, comparisons, experiments and clusters
+    /// Show runs, trends, comparisons, experiments and clusters in the browser
     Ui(site::Site),
     /// Kill a node with SIGKILL; its data stays
     #[command(after_help = "Examples:
@@ -279,19 +279,19 @@ pub(crate) enum Verb {
     /// Run CQL statements, or an interactive shell
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),
-    /// The lines of ccm: create, populate, start, node1 cqlsh, …
+    /// Run ccm's command lines: create, populate, start, node1 cqlsh, …
     Ccm(ccm::Ccm),
     /// Contact points for shells, scripts and drivers
     Env(env::EnvFlags),
-    /// May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
+    /// Check whether a test may write to these addresses: exit code 0 yours, 1 foreign, 3 unreachable
     Guard(guard::Guard),
     /// Cassandra releases: known, cached, runnable here
     Releases(Releases),
     /// Presets, with the reason for each setting
     Presets(Presets),
-    /// A machine as a value: processors, NUMA nodes, memory, disks, network, kernel
+    /// Describe a machine: processors, NUMA nodes, memory, disks, network, kernel
     Machine(machine::Machine),
-    /// Plan what a machine can carry: instances, heaps, settings, disks; each with its reason and source
+    /// Plan the Cassandra instances for a machine: heaps, settings, disks, with reasons and sources
     Plan(machine::Plan),
     /// Check this machine: what it has and lacks, with the cure
     Doctor(doctor::Doctor),
@@ -386,8 +386,8 @@ pub(crate) struct Calibrate {
                                          a slower disk than the machine has
   helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
-                                         what would be as in production, and what would not
-  helenus up c --instances auto          as many instances as the machine can carry, each on its processors
+                                         which settings follow production, and which do not
+  helenus up c --instances auto          as many instances as fit on the machine, each on its own processors
   helenus up c --plan p.toml             as `helenus plan > p.toml` planned this machine
   helenus up c --data-dir /mnt/nvme0 --commitlog-dir /mnt/nvme1
                                          data and commit log on other disks
@@ -504,8 +504,8 @@ pub(crate) struct BenchPlace {
   helenus collect c --run @last          helenus-c.tar.gz, with the last run
   helenus collect -o all.tar.gz          of all clusters
 
-Values of passwords and secrets are masked; keys, certificates and data are not read. Addresses, names of tables and
-whatever else logs say are in it: look before you send it.")]
+Values of passwords and secrets are masked; keys, certificates and data are not read. Logs may
+contain addresses, table names and statements: check the archive before you send it.")]
 pub(crate) struct Collect {
     /// The cluster [default: all]
     #[arg(value_name = "NAME", env = "HELENUS_CLUSTER")]

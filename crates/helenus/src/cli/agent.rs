@@ -15,8 +15,9 @@ use std::path::PathBuf;
   helenus run kv --rate 20k --hosts 10.0.0.1 --agent 'ssh user@10.0.0.5 helenus load-agent --stdio'
                                          the same over ssh, without a token
 
-Both sides show a certificate that was made for this one command; the agent's is known by its fingerprint, and the token
-never crosses the network. Plan, passwords and samples go through that connection only.")]
+Both sides present a certificate created for this command; the agent's is identified by its
+fingerprint, and the token never crosses the network. Plan, passwords and samples go through that
+connection only.")]
 pub(crate) struct LoadAgent {
     /// Wait at this address for one command, over TLS; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -16,8 +16,9 @@ use std::path::PathBuf;
                                          the helenus lines that it stands for
   helenus ccm remove
 
-Nodes stand at 127.0.0.1, 127.0.0.2, …, port 9042, with 500 MB of heap (CCM_MAX_HEAP_SIZE, CCM_HEAP_NEWSIZE).
-`helenus ccm LINE --help` lists what a line takes. docs/ccm.md compares it with ccm.")]
+Nodes stand at 127.0.0.1, 127.0.0.2, …, port 9042, with 500 MB of heap (CCM_MAX_HEAP_SIZE,
+CCM_HEAP_NEWSIZE). `helenus ccm LINE --help` lists what a line takes. docs/ccm.md compares it with
+ccm.")]
 pub(crate) struct Ccm {
     /// A folder for the clusters, as HELENUS_HOME
     #[arg(long, value_name = "DIR", env = "CCM_CONFIG_DIR")]

@@ -15,10 +15,12 @@ use std::path::PathBuf;
   helenus doctor --script --from xeon-6767p > settings.sh
   helenus doctor --ansible roles/cassandra_host
 
---fix needs root. It notes each value before it changes it, so that --undo restores it, also after a kill. A boot ends
-the kernel's values by itself: --script and --systemd set them at every boot.
+--fix needs root. It records each value before it changes it, so that --undo can restore it,
+even after a kill. A reboot resets values of the kernel: --script and --systemd set them at
+every boot.
 
-Exit codes of --production, --fix and --undo: 0 all is as it should be, 1 an item is not, 3 a change failed.")]
+Exit codes of --production, --fix and --undo: 0 all is as it should be, 1 an item is not, 3 a
+change failed.")]
 #[group(multiple = true)]
 pub(crate) struct Doctor {
     /// Check the settings that a database in production needs: limits, memory, network, processors, disks, clock
@@ -27,7 +29,7 @@ pub(crate) struct Doctor {
     /// A snapshot, a known machine, or a description, instead of this machine
     #[arg(long, value_name = "FILE|NAME|WORDS", conflicts_with_all = ["fix", "undo"])]
     pub(crate) from: Option<String>,
-    /// Change what is not as it should be; only these items where some are named
+    /// Change the settings that are wrong, or only the named ones
     #[arg(long, value_name = "ITEM", num_args = 0.., conflicts_with = "undo")]
     pub(crate) fix: Option<Vec<String>>,
     /// Restore what --fix has changed

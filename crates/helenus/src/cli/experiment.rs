@@ -81,7 +81,7 @@ reboot), `helenus experiment resume` continues with the next run.")]
   helenus experiment resume e3 --repeats 6
                                          more blocks than it started with
 
-Fewer than 6 blocks allow no claim. From 6 on none can be added: an answer that is known must
+Fewer than 6 blocks allow no claim. From 6 on, no blocks can be added, because a known answer must
 not decide whether there are more.")]
     Resume {
         /// A file, the name in it, or a name such as e3

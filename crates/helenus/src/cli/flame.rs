@@ -15,8 +15,9 @@ use std::time::Duration;
                                          collapsed stacks, for other tools
   helenus flame --run @last -o run.html  what `run --flame` has kept
 
-The profiler is async-profiler; its jar is fetched once through mvn. Where perf events are forbidden, CPU is sampled by
-timers, without the kernel's frames. Its library stays loaded until the node stops, and does nothing.")]
+The profiler is async-profiler; its jar is fetched once through mvn. Where perf events are
+forbidden, CPU is sampled by timers, without the kernel's frames. Its library stays loaded until
+the node stops, and does nothing.")]
 pub(crate) struct Flame {
     /// NAME or NAME/NODE [default: the only cluster, its first node]
     #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]

@@ -82,7 +82,7 @@ pub(crate) enum HistoryVerb {
         #[arg(value_name = "RUN")]
         name: String,
     },
-    /// A measure over many runs, and where it changed for good
+    /// Show a measure over many runs, and detect permanent changes
     Trend(Trend),
     /// Tag runs, or remove a tag
     Tag(Tag),
@@ -102,8 +102,8 @@ pub(crate) enum HistoryVerb {
     && git -C runs add . && git -C runs commit -m runs && git -C runs push
                                          a branch: files are only ever added, so that merges have no conflicts
 
-Each run that has ended becomes one file, which is never changed or removed. A run that comes from elsewhere gets a number of
-this history. What was removed here does not come back.")]
+Each run that has ended becomes one file, which is never changed or removed. An imported run gets
+a number in this history. Runs removed here are not imported again.")]
 pub(crate) struct Sync {
     /// The folder; made if it does not exist
     #[arg(value_name = "FOLDER")]
@@ -119,8 +119,9 @@ pub(crate) struct Sync {
   helenus history trend --tag nightly --phase read --measure throughput
   helenus history trend --workload standard1 --limit 50 --format json
 
-Runs of the newest one's workload, phase and rate (in a closed loop: operations in flight) are compared; each change has its size with a 95 % confidence interval.
-In quiet runs one in a hundred raises a false alarm.")]
+Runs of the newest one's workload, phase and rate (in a closed loop: operations in flight) are
+compared; each change has its size with a 95 % confidence interval. In quiet runs one in a hundred
+raises a false alarm.")]
 pub(crate) struct Trend {
     /// Only runs with this tag
     #[arg(long, value_name = "TAG")]

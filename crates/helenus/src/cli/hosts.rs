@@ -28,7 +28,7 @@ pub(crate) enum HostsWhat {
     Up(Box<Up>),
     /// Wait until all nodes serve
     Wait(Wait),
-    /// Nodes and ring of a cluster; or the clusters that were brought up
+    /// Show nodes and ring of a cluster, or list the clusters
     Status(Status),
     /// Log of a node
     Logs(Logs),
@@ -74,8 +74,8 @@ pub(crate) struct HostsPlace {
   helenus hosts up -n 4 --name big --hosts big=10.0.0.11+10.0.0.12+10.0.0.13+10.0.0.14   four nodes on one host
   helenus hosts up demo --hosts 10.0.0.11-13 --check      what Ansible would change
 
-Ansible (ansible-core 2.15 or newer) does the work, and Cassandra's jars are copied from this machine. The same line
-again goes on where it stopped, and changes nothing that is right.")]
+Ansible (ansible-core 2.15 or newer) does the work, and Cassandra's jars are copied from this
+machine. Repeat the command to continue an interrupted installation; it changes only what differs.")]
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) cluster: Elsewhere,
@@ -149,8 +149,8 @@ pub(crate) struct Nodetool {
   helenus hosts restart demo
   helenus hosts restart demo --dry-run   the nodes, in order
 
-One host at a time, seeds first; each node drains, and the next one follows when all others see it up and normal.
-A cluster with a node that is down is not restarted: `hosts up` starts it.")]
+One host at a time, seeds first; each node drains, and the next one follows when all others see it
+up and normal. A cluster with a node that is down is not restarted: `hosts up` starts it.")]
 pub(crate) struct Restart {
     /// Name of the cluster
     pub(crate) name: String,
@@ -165,8 +165,8 @@ pub(crate) struct Restart {
   helenus hosts rm demo
   helenus hosts rm demo --forget         its hosts are gone
 
-Units, configuration, data, logs, jars and user go, and the hosts' settings are put back as they were. What is not of
-this cluster stays.")]
+Removes units, configuration, data, logs, jars and user, and restores the hosts' settings.
+Anything that does not belong to this cluster stays.")]
 pub(crate) struct Rm {
     /// Name of the cluster
     pub(crate) name: String,

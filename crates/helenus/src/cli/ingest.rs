@@ -33,11 +33,12 @@ use std::time::Duration;
                                          all rows are compared, also of more than 100 million
   psql -c 'COPY orders TO STDOUT' | helenus load - --into shop.orders --file-format tsv --columns id,customer,total
 
-Interrupted or killed, the same command resumes the load. Rows are dated by their number in the file, so
-that a repeated write changes nothing. Rows that cannot be read or stored go to FILE.rejected with line,
-column and reason.
+Repeat the command to resume an interrupted load. Each row's write timestamp follows from its
+number, so a repeated write changes nothing. Rows that cannot be read or stored go to
+FILE.rejected with line, column and reason.
 
-Exit codes: 0 all is written, 1 rows were rejected or the table differs from the file, 130 interrupted.")]
+Exit codes: 0 all is written, 1 rows were rejected or the table differs from the file, 130
+interrupted.")]
 pub(crate) struct LoadFiles {
     /// Files, folders or patterns ('data/*.csv'), plain or compressed (gzip, zstd, lz4); - reads standard input
     #[arg(value_name = "FILE", required = true)]
@@ -57,7 +58,7 @@ pub(crate) struct LoadFiles {
     /// Names of the fields, in order, of files without a header
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) columns: Vec<String>,
-    /// The files have a header although --columns names the fields: it is passed over
+    /// The files have a header, which is ignored because --columns names the fields
     #[arg(long, requires = "columns")]
     pub(crate) header: bool,
     /// What a column gets: a field, $N, 'constant', now(), uuid(), split(F, 'S', N), concat(F, …), cast(F, TYPE); may be repeated
@@ -81,7 +82,7 @@ pub(crate) struct LoadFiles {
     /// How long rows live, such as 7d [default: the table's]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) ttl: Option<Duration>,
-    /// When rows are dated: a field, or any expression of --map; whole numbers are microseconds since 1970 [default: the start of the load, and the row's number]
+    /// Write timestamp of each row: a field, or any expression of --map; whole numbers are microseconds since 1970 [default: the start of the load, and the row's number]
     #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub(crate) timestamp: Option<String>,
     /// Load every Nth run of 4,096 rows only, the others by other loaders of the same files, such as 2/4
@@ -90,7 +91,7 @@ pub(crate) struct LoadFiles {
     /// How rows get into the table: through the nodes, or sorted into SSTables that the nodes import
     #[arg(long, value_enum, default_value_t = ViaArg::Auto)]
     pub(crate) via: ViaArg,
-    /// Memory that rows are sorted in, by SSTables; what is more goes to disk meanwhile
+    /// Memory for sorting rows with --via sstable; more rows are sorted on disk
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = Bytes::parse)]
     pub(crate) memory: Bytes,
     /// Consistency level
@@ -122,11 +123,11 @@ pub(crate) struct LoadFiles {
 /// How rows get into a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViaArg {
-    /// By SSTables where there is much to load and the table and its nodes allow it, else by CQL
+    /// sstable for large loads if the table and its nodes allow it, otherwise cql
     Auto,
     /// Through the nodes, as any client writes
     Cql,
-    /// As sorted SSTables: far quicker, and the nodes have to be this machine's
+    /// As sorted SSTables: much faster; all nodes must be on this machine
     Sstable,
 }
 
@@ -160,11 +161,11 @@ pub(crate) enum VerifyArg {
                                          the second of four files, the others by other processes
   helenus unload shop.orders --hosts 10.0.0.1 --in-flight 1 --rate 20k -o orders.csv
 
-Rows come in no order. Values are written exactly, so that `helenus load` makes the same rows of them; when a
-row was written, and how long it lives, is not among them. Nothing is written to the cluster.
+Rows are not ordered. Values are exact, so `helenus load` reproduces the same rows. Write times
+and TTLs are not exported. Nothing is written to the cluster.
 
-A file has its name when it is whole, and ends in .part before. Interrupted or killed, the same command resumes
-the unload: FILE.unload says which tokens are in the files.
+A file's name ends in .part until the file is complete. Repeat the command to resume an
+interrupted unload; FILE.unload records which tokens were written.
 
 Exit codes: 0 everything is written, 130 interrupted.")]
 pub(crate) struct Unload {

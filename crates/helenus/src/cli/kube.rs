@@ -45,7 +45,7 @@ pub(crate) enum KubeWhat {
     Restart(acts::Restart),
     /// Kill a pod, drain a worker, cut data centres
     Fault(acts::Fault),
-    /// End the faults of a cluster, and put back what an experiment that was killed has left
+    /// End the faults of a cluster, and restore the settings that a killed experiment left
     Heal(acts::Heal),
     /// Delete a cluster; volumes only when asked
     Rm(acts::Rm),
@@ -229,9 +229,9 @@ pub(crate) enum SecretOf {
   helenus kube secret tls wan.toml -o tls.yaml
   helenus kube secret tls -n 3 --name demo --client-auth -o tls.yaml
 
-Give it the flags of `kube render`. It makes an authority of the cluster's own, and a certificate per
-namespace that it signs; its key is kept nowhere, and the next call makes another authority. `kube up` makes
-and applies such Secrets by itself.")]
+Give it the flags of `kube render`. Creates an authority for the cluster and a certificate per
+namespace. The authority's key is not kept, so each call creates a new authority. `kube up`
+creates and applies these Secrets itself.")]
 pub(crate) struct TlsStores {
     /// Who reads them: plain, kustomize, k8ssandra
     #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = form())]

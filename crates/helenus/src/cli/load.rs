@@ -97,8 +97,8 @@ pub(crate) struct CommonLoad {
     /// The node that --flame profiles [default: the first]
     #[arg(long, value_name = "NODE", requires = "flame")]
     pub(crate) flame_node: Option<String>,
-    /// Have N operations of each measurement window traced by their coordinators, spread evenly over it: their time in the
-    /// nodes, step by step, beside their service times
+    /// Trace N operations of each measurement window, spread evenly: shows the time in the nodes, step by step,
+    /// beside service times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(TRACES_MOST)))]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]

@@ -15,8 +15,8 @@ use std::time::Duration;
   helenus machine --from '2 sockets x 64 cores, SMT, 6 NUMA nodes, 1.5 TB, 8 NVMe'
   helenus machine --from xeon-6980p --format json
 
-Known machines: xeon-8592, xeon-6767p, xeon-6952p, xeon-6980p, cloud-32, arm-80, laptop-6, virtual-2.
-A snapshot has addresses and models, but no names of hosts and no serial numbers.")]
+Known machines: xeon-8592, xeon-6767p, xeon-6952p, xeon-6980p, cloud-32, arm-80, laptop-6,
+virtual-2. A snapshot has addresses and models, but no names of hosts and no serial numbers.")]
 pub(crate) struct Machine {
     /// A snapshot, a known machine, or a description, instead of this machine
     #[arg(long, value_name = "FILE|NAME|WORDS")]
@@ -35,13 +35,13 @@ pub(crate) struct Machine {
   helenus plan > p.toml                  the plan as a file, which `helenus up NAME --plan p.toml` takes
   helenus plan --from xeon-6767p -o p.toml | less
 
-Each decision has its reason and its source, the gain that the source promises, and the gain that an experiment of
-Helenus measured. `up --plan` starts plans of one instance; several pinned instances are planned, not started yet.")]
+Each decision has a reason, a source, the gain that the source promises and, where there is one,
+the gain that a Helenus experiment measured. `up --plan` starts the instances.")]
 pub(crate) struct Plan {
     /// A snapshot, a known machine, or a description, instead of this machine
     #[arg(long, value_name = "FILE|NAME|WORDS")]
     pub(crate) from: Option<String>,
-    /// What the machine shall be good at [default: throughput, or latency with --p99]
+    /// What to optimise for [default: throughput, or latency with --p99]
     #[arg(long = "for", value_enum, value_name = "PURPOSE")]
     pub(crate) purpose: Option<PurposeArg>,
     /// A series such as 5.0, or a release
@@ -59,13 +59,13 @@ pub(crate) struct Plan {
     /// Machines like this one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) machines: u32,
-    /// So many instances, instead of as many as the machine's shape asks for
+    /// Number of instances, instead of the number computed from the machine
     #[arg(long, value_name = "auto|N", value_parser = parse_instances)]
     pub(crate) instances: Option<Instances>,
     /// Operations a second, over all machines
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
-    /// The p99 that shall hold
+    /// The p99 to stay below
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) p99: Option<Duration>,
     /// Write the plan to a file, as TOML; `-` is standard output

@@ -26,7 +26,7 @@ use std::time::Duration;
                                          the rate rises linearly, then stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
   helenus run kv --slo 'p99<10ms,errors<0.1%' --within 15m
-                                         the highest rate that holds this, and the one for 90 % of fresh lives
+                                         the highest rate that meets this threshold, and the one for 90 % of fresh clusters
   helenus run kv --cluster c --curve     latency by rate, up to overload
   helenus run kv --cluster wan --rate 200 --rtt 40ms
                                          at this distance, which is undone afterwards
@@ -114,7 +114,7 @@ pub(crate) struct RunLoad {
     /// Try rates from 5 to 110 % of the closed loop's, and plot latency by rate
     #[arg(long, conflicts_with = "slo", conflicts_with_all = SEARCHES_WITHOUT)]
     pub(crate) curve: bool,
-    /// How long to search: on a cluster made for it, life after life of its nodes, each on a new one
+    /// How long to search; an ephemeral cluster is replaced by a new one after each life
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "15m")]
     pub(crate) within: Duration,
     #[command(flatten)]
@@ -146,9 +146,10 @@ pub(crate) struct RunLoad {
   helenus populate --put-back --cluster c
                                          restores only the nodes' settings, after a crash
 
-Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
-more compactors and a higher compaction throughput; this is undone, also after a crash. Nodes in pods keep
-their settings. At the end everything is flushed, compactions have finished, and every row is read back.")]
+Each partition is written once, completely. Meanwhile the nodes have a longer write time-out, more
+compactors and a higher compaction throughput; the old values are restored, even after a crash.
+Nodes in pods keep their settings. At the end everything is flushed, compactions have finished,
+and every row is read back.")]
 pub(crate) struct Populate {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD", required_unless_present = "put_back")]

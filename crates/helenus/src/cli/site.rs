@@ -10,8 +10,8 @@ use clap::Args;
   ssh -L 8080:127.0.0.1:8080 host helenus ui --port 8080
                                          the history of another machine
 
-The page shows runs, trends, comparisons, experiments and clusters. It is served on loopback alone, to who knows its address with
-the token in it, and asks no other address for anything. It changes nothing.")]
+The page shows runs, trends, comparisons, experiments and clusters. It is served on loopback only,
+requires the token in its address, loads nothing from other servers, and is read-only.")]
 pub(crate) struct Site {
     /// Port on loopback; 0 is a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]

@@ -27,7 +27,7 @@ pub(crate) struct Stack {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StackWhat {
-    /// Bring up nodes, a gateway and the parts beside them; start again what is dead
+    /// Start nodes, a gateway and the other parts, or restart the parts that are down
     Up(Box<Up>),
     /// Each node and part, with its address and memory
     Status(Status),
@@ -35,7 +35,7 @@ pub(crate) enum StackWhat {
     Rm(Rm),
     /// Save all nodes with Medusa
     Backup(Backup),
-    /// Bring a backup back, with its schema, and compare checksums
+    /// Restore a backup with its schema, and compare checksums
     Restore(Restore),
     /// Let Medusa verify a backup, and compare tables with what was saved
     Verify(Verify),
@@ -54,7 +54,7 @@ pub(crate) enum StackWhat {
   helenus stack up --s3                  Medusa's backups go to moto, which stands in for S3
   helenus stack up --dry-run             the plan, nothing started
 
-The same line again starts what is dead, and changes nothing else.")]
+Repeat the command to restart only what is down.")]
 pub(crate) struct Up {
     /// Name of the cluster
     #[arg(default_value = NAME)]
@@ -62,7 +62,7 @@ pub(crate) struct Up {
     /// Parts to leave out: reaper, medusa, metrics (with Prometheus and dashboard)
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = without(), conflicts_with = "stack")]
     pub(crate) without: Vec<Extra>,
-    /// What clients come through: a coordinator-only node, none, or the address and port of a gateway of yours
+    /// Gateway for clients: a coordinator-only node, none, or the address and port of your own
     #[arg(long, value_name = "GATEWAY", default_value = "coordinator")]
     pub(crate) gateway: Gateway,
     /// Store backups by the protocol of S3 in moto, in memory, instead of a folder
@@ -141,8 +141,8 @@ pub(crate) struct Backup {
   helenus up copy -n 3 --preset dev --no-start && helenus stack restore before --into copy
   helenus stack restore before --dry-run
 
-The nodes stop and start for it. All keyspaces become what they were, Cassandra's own as well. Exit code 1 if a table
-differs from what was saved.")]
+Stops and restarts the nodes. Restores all keyspaces, including Cassandra's own. Exit code 1 if a
+table differs from what was saved.")]
 pub(crate) struct Restore {
     /// Name of the cluster that was saved, where it is not `stack`, and the backup
     #[arg(value_name = "[NAME] BACKUP", required = true, num_args = 1..=2)]

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "One node at a time is drained, stopped and started on the new release with its data; the others serve.
-To 5.0 all nodes go through the storage compatibility modes CASSANDRA_4, UPGRADING and NONE, with a
-rolling restart each, then their files are rewritten (upgradesstables). In CASSANDRA_4 the cluster can
-go back. The same command resumes an interrupted upgrade.
+    after_help = "One node at a time is drained, stopped and started on the new release with its data; the others
+serve. To 5.0 all nodes go through the storage compatibility modes CASSANDRA_4, UPGRADING and
+NONE, with a rolling restart each, then their files are rewritten (upgradesstables). In
+CASSANDRA_4 the cluster can go back. The same command resumes an interrupted upgrade.
 
 Examples:
   helenus upgrade c --to 5.0             from 4.0 or 4.1, all steps

@@ -55,9 +55,9 @@ pub(crate) struct Up {
   helenus kube wait demo
   helenus kube wait demo --timeout 2m
 
-Ready means that all pods are ready, each data centre sees all nodes up and normal, and there is one
-schema. It ends early, with exit code 4, where waiting does not help: an image that cannot be pulled, a pod
-that cannot be scheduled, a container that is OOMKilled again and again.")]
+Ready means that all pods are ready, each data centre sees all nodes up and normal, and there is
+one schema. It ends early, with exit code 4, where waiting does not help: an image that cannot be
+pulled, a pod that cannot be scheduled, a container that is OOMKilled again and again.")]
 pub(crate) struct Wait {
     /// Name of the cluster
     pub(crate) name: String,
@@ -263,7 +263,7 @@ pub(crate) enum FaultWhat {
   helenus kube heal wan
   helenus kube heal wan --dry-run
 
-Cuts and drains end. Nodes that an experiment was killed with start as they were before it.")]
+Ends cuts and drains. Nodes of a killed experiment restart with their original settings.")]
 pub(crate) struct Heal {
     /// Name of the cluster
     pub(crate) name: String,
@@ -278,8 +278,8 @@ pub(crate) struct Heal {
   helenus kube rm demo                   keeps volumes: kube up starts on them again
   helenus kube rm demo --volumes
 
-cass-operator deletes the volumes with the data centre: with --as k8ssandra or cass-operator, --volumes is
-required.")]
+cass-operator deletes the volumes with the data centre: with --as k8ssandra or cass-operator,
+--volumes is required.")]
 pub(crate) struct Rm {
     /// Name of the cluster
     pub(crate) name: String,
