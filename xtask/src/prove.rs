@@ -31,6 +31,7 @@ mod rig;
 mod same;
 mod site;
 mod slo;
+mod sstables;
 mod stack;
 mod start;
 mod stress;
@@ -126,6 +127,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         println!("{:<10} {}", "kube", kube::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
         println!("{:<10} {}", "null", null::ABOUT);
+        println!("{:<10} {}", "sstables", sstables::ABOUT);
         println!("{:<10} {}", "stack", stack::ABOUT);
         return Ok(ExitCode::SUCCESS);
     }
@@ -152,6 +154,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     }
     if let ["stack", rest @ ..] = words {
         return Ok(match stack::run(&root, rest)? {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        });
+    }
+    if let ["sstables", rest @ ..] = words {
+        return Ok(match sstables::run(&root, rest)? {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         });

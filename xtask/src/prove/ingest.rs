@@ -2,8 +2,11 @@
 //! `nodetool import`, and by `helenus load` in both ways, from the start of the command to queryable.
 //! Refuses a load that lost a row: the table is counted after each, outside of its clock.
 
+mod many;
 mod ranges;
 mod tools;
+
+pub(crate) use many::many;
 
 use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
 use super::host::Watch;
