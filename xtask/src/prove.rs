@@ -53,7 +53,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 29] = [
+const CAMPAIGNS: [Campaign; 30] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -81,6 +81,7 @@ const CAMPAIGNS: [Campaign; 29] = [
     agents::CAMPAIGN,
     tail::TAIL,
     ingest::INGEST,
+    ingest::clients::CLIENTS_CAMPAIGN,
     site::SITE,
     live::LIVE,
 ];

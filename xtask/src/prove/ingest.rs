@@ -2,6 +2,7 @@
 //! `nodetool import`, and by `helenus load` in both ways, from the start of the command to queryable.
 //! Refuses a load that lost a row: the table is counted after each, outside of its clock.
 
+pub(crate) mod clients;
 mod many;
 mod ranges;
 mod tools;
@@ -160,8 +161,12 @@ struct Files {
 
 impl Files {
     fn of(rig: &Rig) -> Self {
+        Self::rows(rig, rows(rig))
+    }
+
+    fn rows(rig: &Rig, rows: u64) -> Self {
         let folder = rig.root.join("target/prove/ingest");
-        let named = |end: &str| folder.join(format!("{}-{end}.csv", rows(rig)));
+        let named = |end: &str| folder.join(format!("{rows}-{end}.csv"));
         Self {
             ranges: named("ranges"),
             expanded: named("rows"),

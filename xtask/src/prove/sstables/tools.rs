@@ -100,7 +100,6 @@ impl<'a> Bench<'a> {
             let path = folder.join("conf").join(file);
             format!("-D{name}={}", file_url(&path.to_string_lossy()))
         };
-        let of_agent = |flag: &&String| flag.starts_with("-javaagent:") || flag.starts_with("-XX:");
         let mut java = Command::new(&runtime.java);
         java.args(["-Xmx1G", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"])
             .args(&runtime.module_flags)
