@@ -199,10 +199,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         });
     };
     rig.rows = wish.rows;
-    let name = match wish.campaign.name == ingest::INGEST.name {
-        true => ingest::name(wish.rows),
-        false => wish.campaign.name.to_owned(),
-    };
+    let name = ingest::name(wish.campaign.name, wish.rows);
     let mut journal = Journal::open(&folder, &name, &host, wish.fresh)?;
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
@@ -244,11 +241,11 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.repeats = number.ok_or("--repeats wants a number above 0")?;
             }
-            "--rows" if *name == ingest::INGEST.name => {
+            "--rows" if ingest::chooses(name) => {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.rows = Some(number.ok_or("--rows wants a number above 0")?);
             }
-            "--rows" => return Err("--rows is for ingest only".into()),
+            "--rows" => return Err("--rows is for ingest and ingest_clients only".into()),
             word => return Err(format!("{word} is neither --repeats N nor --fresh").into()),
         }
     }

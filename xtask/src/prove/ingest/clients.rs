@@ -15,8 +15,9 @@ use std::time::Instant;
 /// node's latency and keep fewer.
 const CLIENTS: [&str; 4] = ["12", "24", "48", "64"];
 
-/// Rows of a phase: runs of 4,096 rows for 192 parts, so that each number of clients has equal parts.
-const ROWS: u64 = 4_096 * 192;
+/// Rows of a phase, where the person does not say: runs of 4,096 rows for 192 parts, so that each number of clients has equal
+/// parts.
+pub(super) const ROWS: u64 = 4_096 * 192;
 
 /// What is loaded before anything is measured: a young node compiles.
 const WARM: &str = "warm";
@@ -56,9 +57,13 @@ pub(crate) const CLIENTS_CAMPAIGN: Campaign = Campaign {
     trial,
 };
 
+fn rows(rig: &Rig) -> u64 {
+    rig.rows.unwrap_or(ROWS)
+}
+
 fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     rig.clear()?;
-    Files::rows(rig, ROWS).write(ROWS)
+    Files::rows(rig, rows(rig)).write(rows(rig))
 }
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
@@ -68,7 +73,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     outcome
 }
 
-/// One life of a node: a warm-up, then all phases in random order, each into a table of its own.
+/// One life of a node: a warm-up, then all phases in random order, each into another table.
 fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let (key, settings) = variant.split_once('-').ok_or("KEY-SETTINGS")?;
     let of = |all: &[(&str, &'static str)], name: &str| {
@@ -114,9 +119,10 @@ fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
         let (wall_s, client) = load(rig, phase, phase)?;
         let node = Life::of(pid)?.cpu - before;
         busy += node + client;
-        let each = |seconds: f64| rounded(seconds * 1e6 / ROWS as f64);
+        let rows = rows(rig) as f64;
+        let each = |seconds: f64| rounded(seconds * 1e6 / rows);
         for (name, value) in [
-            ("rows_per_s", (ROWS as f64 / wall_s).round()),
+            ("rows_per_s", (rows / wall_s).round()),
             ("client_cpu_us_a_row", each(client)),
             ("node_cpu_us_a_row", each(node)),
             ("seconds", rounded(wall_s)),
@@ -131,7 +137,7 @@ fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
         let table = format!("ip2location.hosts_{phase}");
         let counted = rig.json(&["count", &table, "--cluster", NAME])?;
         let counted = counted["rows"].as_u64().ok_or("a count without rows")?;
-        wrong += counted.abs_diff(ROWS);
+        wrong += counted.abs_diff(rows(rig));
     }
     measures.insert("wrong".to_owned(), wrong as f64);
     Ok(Outcome { measures, pressure })
@@ -140,7 +146,7 @@ fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 /// One phase: so many clients with a row in flight each, or one load as it is unless it is asked otherwise. Its time from
 /// the first start to the last end, and the CPU seconds of its processes.
 fn load(rig: &Rig, phase: &str, clients: &str) -> Result<(f64, f64), Box<dyn Error>> {
-    let file = Files::rows(rig, ROWS).ranges.display().to_string();
+    let file = Files::rows(rig, rows(rig)).ranges.display().to_string();
     let into = format!("{NAME}:ip2location.hosts_{phase}");
     let mut words = vec!["load", &file, "--into", &into, "--via", "cql"];
     words.extend(MAPPED);
