@@ -31,6 +31,7 @@ mod rig;
 mod same;
 mod site;
 mod slo;
+mod sstables;
 mod stack;
 mod start;
 mod stress;
@@ -52,7 +53,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 29] = [
+const CAMPAIGNS: [Campaign; 30] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -80,6 +81,7 @@ const CAMPAIGNS: [Campaign; 29] = [
     agents::CAMPAIGN,
     tail::TAIL,
     ingest::INGEST,
+    ingest::clients::CLIENTS_CAMPAIGN,
     site::SITE,
     live::LIVE,
 ];
@@ -126,6 +128,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         println!("{:<10} {}", "kube", kube::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
         println!("{:<10} {}", "null", null::ABOUT);
+        println!("{:<10} {}", "sstables", sstables::ABOUT);
         println!("{:<10} {}", "stack", stack::ABOUT);
         return Ok(ExitCode::SUCCESS);
     }
@@ -152,6 +155,12 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     }
     if let ["stack", rest @ ..] = words {
         return Ok(match stack::run(&root, rest)? {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        });
+    }
+    if let ["sstables", rest @ ..] = words {
+        return Ok(match sstables::run(&root, rest)? {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         });
@@ -190,10 +199,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         });
     };
     rig.rows = wish.rows;
-    let name = match wish.campaign.name == ingest::INGEST.name {
-        true => ingest::name(wish.rows),
-        false => wish.campaign.name.to_owned(),
-    };
+    let name = ingest::name(wish.campaign.name, wish.rows);
     let mut journal = Journal::open(&folder, &name, &host, wish.fresh)?;
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
@@ -235,11 +241,11 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.repeats = number.ok_or("--repeats wants a number above 0")?;
             }
-            "--rows" if *name == ingest::INGEST.name => {
+            "--rows" if ingest::chooses(name) => {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.rows = Some(number.ok_or("--rows wants a number above 0")?);
             }
-            "--rows" => return Err("--rows is for ingest only".into()),
+            "--rows" => return Err("--rows is for ingest and ingest_clients only".into()),
             word => return Err(format!("{word} is neither --repeats N nor --fresh").into()),
         }
     }

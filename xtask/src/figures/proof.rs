@@ -75,6 +75,11 @@ fn figure(asked: &str, journals: &[Journal]) -> Result<String, Box<dyn Error>> {
             let [least, most] = ends()?;
             format!("{} ({least} to {most})", one(middle(0)?)?)
         }
+        // A bar of blocks, as long as the median: `/1500` is 1,500 a block.
+        "bars" => {
+            let blocks = middle(0)? * Shape::parse(&rest[1..])?.times;
+            "█".repeat(blocks.round().clamp(0.0, 100.0) as usize)
+        }
         "sum" => one(series(0)?.iter().sum())?,
         "n" => series(0)?.len().to_string(),
         "ratio" => Shape::parse(&rest[2..])?.number(middle(0)? / middle(1)?),
@@ -192,6 +197,7 @@ mod tests {
         assert_eq!(told("{above a.wall_s 2} {zeros a.wall_s}"), "2 0");
         assert_eq!(told("{ratio a.wall_s b.wall_s .2}"), "0.25");
         assert_eq!(told("{less b.wall_s a.wall_s + .1}"), "+7.5");
+        assert_eq!(told("{bars b.wall_s /4}"), "███");
         assert_eq!(told("{median 2#a.wall_s *1000}"), "7,250");
         assert_eq!(told("{most *.wall_s .0} {most *.@load .1}"), "10 1.0");
         for wrong in [

@@ -2,8 +2,12 @@
 //! `nodetool import`, and by `helenus load` in both ways, from the start of the command to queryable.
 //! Refuses a load that lost a row: the table is counted after each, outside of its clock.
 
+pub(crate) mod clients;
+mod many;
 mod ranges;
 mod tools;
+
+pub(crate) use many::many;
 
 use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
 use super::host::Watch;
@@ -120,11 +124,22 @@ const fn times(variant: &'static str, to: &'static str, at_least: f64) -> Bar {
     }
 }
 
-/// Name of the campaign with its number of rows: other numbers are another file.
-pub(crate) fn name(rows: Option<u64>) -> String {
-    match rows.filter(|rows| *rows != ROWS) {
-        Some(rows) => format!("{}_{rows}", INGEST.name),
-        None => INGEST.name.to_owned(),
+/// Campaigns whose rows a person may choose, with what they are where nobody does.
+const CHOOSE: [(&str, u64); 2] = [
+    (INGEST.name, ROWS),
+    (clients::CLIENTS_CAMPAIGN.name, clients::ROWS),
+];
+
+/// Whether a person may choose the rows of a campaign.
+pub(crate) fn chooses(campaign: &str) -> bool {
+    CHOOSE.iter().any(|(name, _)| *name == campaign)
+}
+
+/// Name of a campaign with its number of rows: other numbers are another file.
+pub(crate) fn name(campaign: &str, rows: Option<u64>) -> String {
+    match rows.filter(|rows| !CHOOSE.contains(&(campaign, *rows))) {
+        Some(rows) => format!("{campaign}_{rows}"),
+        None => campaign.to_owned(),
     }
 }
 
@@ -157,8 +172,12 @@ struct Files {
 
 impl Files {
     fn of(rig: &Rig) -> Self {
+        Self::rows(rig, rows(rig))
+    }
+
+    fn rows(rig: &Rig, rows: u64) -> Self {
         let folder = rig.root.join("target/prove/ingest");
-        let named = |end: &str| folder.join(format!("{}-{end}.csv", rows(rig)));
+        let named = |end: &str| folder.join(format!("{rows}-{end}.csv"));
         Self {
             ranges: named("ranges"),
             expanded: named("rows"),
@@ -413,9 +432,11 @@ mod tests {
 
     #[test]
     fn other_numbers_of_rows_are_another_campaign() {
-        assert_eq!(name(None), "ingest");
-        assert_eq!(name(Some(ROWS)), "ingest");
-        assert_eq!(name(Some(1_000_000)), "ingest_1000000");
+        assert_eq!(name("ingest", None), "ingest");
+        assert_eq!(name("ingest", Some(ROWS)), "ingest");
+        assert_eq!(name("ingest", Some(1_000_000)), "ingest_1000000");
+        assert_eq!(name("start", None), "start");
+        assert!(chooses("ingest_clients") && !chooses("start"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Refuses to reorder across chunks: a chunk is done when all of its packages are.
 
 use super::walk::{Step, walk};
-use super::{IngestError, LoadRequest, Way};
+use super::{IngestError, LoadRequest};
 use helenus_cql::codec::value::encode_cell;
 use helenus_cql::codec::wire::Write as _;
 use helenus_load::rows::Package;
@@ -50,13 +50,17 @@ pub(super) fn rejected_line(line: u64, column: &str, why: &str, text: &str) -> V
     out
 }
 
-/// Whether a value has parts, which the server would put into order.
-fn is_nested(ty: &CqlType) -> bool {
+/// Whether a value holds a set or a map, whose parts have an order. Servers put those of literals into it, those of
+/// values that are bound only where no tuple and no user type is around them, and those of SSTables not at all.
+fn has_order(ty: &CqlType) -> bool {
     use CqlType as T;
-    matches!(
-        ty,
-        T::List(_) | T::Set(_) | T::Map(..) | T::Tuple(_) | T::Udt { .. } | T::Vector(..)
-    )
+    match ty {
+        T::Set(_) | T::Map(..) => true,
+        T::List(of) | T::Vector(of, _) => has_order(of),
+        T::Tuple(types) => types.iter().any(has_order),
+        T::Udt { fields, .. } => fields.iter().any(|(_, ty)| has_order(ty)),
+        _ => false,
+    }
 }
 
 struct Gatherer<'a> {
@@ -72,8 +76,8 @@ struct Gatherer<'a> {
     chunk: Chunk,
     rows: usize,
     bytes: usize,
-    /// By target: whether its value has to be put into the server's order, since no server does; and whether it varies
-    /// within a record.
+    /// By target: whether its value has to be put into the server's order, so that both ways write the same; and whether it
+    /// varies within a record.
     sorted: Vec<bool>,
     varies: Vec<bool>,
     partition_varies: bool,
@@ -139,9 +143,7 @@ fn gather(
         chunk: Chunk::default(),
         rows: 0,
         bytes: 0,
-        sorted: targets()
-            .map(|target| request.via == Way::Sstable && is_nested(&target.ty))
-            .collect(),
+        sorted: targets().map(|target| has_order(&target.ty)).collect(),
         partition_varies: mapping.partition.iter().any(|at| varies[*at]),
         varies,
     };

@@ -22,6 +22,7 @@ use helenus_model::ingest::journal::RunMark;
 use helenus_model::ingest::{LoadJournal, Place};
 use helenus_sstable::Options;
 use merge::{Run, merge};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use shape::Shape;
 use sort::{Batch, Bounds};
@@ -322,6 +323,7 @@ impl Load<'_> {
             now_s,
             expiry: self.shape.expiry(self.request.ttl_s, now_s),
         };
+        as_many_files_as_possible();
         let mut runs = Vec::new();
         for number in 0..on_disk.len() {
             let path = self.run(number);
@@ -355,6 +357,17 @@ impl Load<'_> {
             built => Ok((built.map_err(failed)?, on_disk.len() as u64)),
         }
     }
+}
+
+/// All runs are open at once, and the usual limit of 1,024 files is that of a billion rows. What the system does not grant
+/// is an error where a run is opened.
+fn as_many_files_as_possible() {
+    let limit = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let _refused = setrlimit(Resource::Nofile, most);
 }
 
 /// Whether no server would take the row's key: of several columns each has two bytes of length and one behind it.

@@ -80,7 +80,7 @@ impl CqlValue {
             Self::Set(all) => {
                 let mut all: Vec<Self> = each(all);
                 all.sort_by(order);
-                all.dedup();
+                all.dedup_by(|later, first| order(later, first).is_eq());
                 Self::Set(all)
             }
             Self::Map(pairs) => {
@@ -91,7 +91,7 @@ impl CqlValue {
                 // Of equal keys the last one counts: the sort keeps their order.
                 pairs.reverse();
                 pairs.sort_by(|(a, _), (b, _)| order(a, b));
-                pairs.dedup_by(|a, b| a.0 == b.0);
+                pairs.dedup_by(|a, b| order(&a.0, &b.0).is_eq());
                 Self::Map(pairs)
             }
             Self::Tuple(all) => {

@@ -16,7 +16,16 @@ pub fn compare(a: &CqlValue, b: &CqlValue) -> Ordering {
         (V::Blob(a), V::Blob(b)) | (V::Custom(a), V::Custom(b)) => a.cmp(b),
         (V::Boolean(a), V::Boolean(b)) => a.cmp(b),
         (V::Date(a), V::Date(b)) => a.cmp(b),
-        (V::Decimal { .. }, V::Decimal { .. }) => compare_decimals(a, b),
+        (
+            V::Decimal {
+                unscaled: a,
+                scale: of_a,
+            },
+            V::Decimal {
+                unscaled: b,
+                scale: of_b,
+            },
+        ) => compare_decimals((a, *of_a), (b, *of_b)),
         (V::Double(a), V::Double(b)) => a.total_cmp(b),
         (V::Float(a), V::Float(b)) => a.total_cmp(b),
         (V::Inet(a), V::Inet(b)) => compare_addresses(a, b),
@@ -89,20 +98,43 @@ fn compare_varints(a: &[u8], b: &[u8]) -> Ordering {
     widened(a).cmp(&widened(b))
 }
 
-/// Decimals of one scale compare by their unscaled numbers; ours share a scale.
-fn compare_decimals(a: &CqlValue, b: &CqlValue) -> Ordering {
-    match (a, b) {
-        (
-            CqlValue::Decimal {
-                unscaled: a,
-                scale: sa,
+/// By value, whatever their scales: 1.0 and 1.00 are equal.
+fn compare_decimals((a, a_scale): (&[u8], i32), (b, b_scale): (&[u8], i32)) -> Ordering {
+    if a_scale == b_scale {
+        return compare_varints(a, b);
+    }
+    let (a, b) = (Magnitude::of(a, a_scale), Magnitude::of(b, b_scale));
+    let sizes = (a.exponent, &a.digits).cmp(&(b.exponent, &b.digits));
+    let sizes = if a.sign < 0 { sizes.reverse() } else { sizes };
+    a.sign.cmp(&b.sign).then(sizes)
+}
+
+/// A number as `0.digits × 10^exponent`, without zeros at either end of the digits; scales of any size cost nothing.
+struct Magnitude {
+    sign: i8,
+    exponent: i64,
+    digits: String,
+}
+
+impl Magnitude {
+    fn of(unscaled: &[u8], scale: i32) -> Self {
+        let text = CqlValue::Varint(unscaled.to_vec()).exact_text();
+        let digits = text.trim_start_matches('-').trim_start_matches('0');
+        let sign = match digits.is_empty() {
+            true => 0,
+            false if text.starts_with('-') => -1,
+            false => 1,
+        };
+        let exponent = i64::try_from(digits.len()).unwrap_or(i64::MAX);
+        Self {
+            sign,
+            exponent: if sign == 0 {
+                0
+            } else {
+                exponent - i64::from(scale)
             },
-            CqlValue::Decimal {
-                unscaled: b,
-                scale: sb,
-            },
-        ) if sa == sb => compare_varints(a, b),
-        _ => Ordering::Equal,
+            digits: digits.trim_end_matches('0').to_owned(),
+        }
     }
 }
 
@@ -160,6 +192,34 @@ mod tests {
             Ordering::Greater
         );
         assert_eq!(compare(&inet("10.0.0.1"), &inet("fd00::1")), Ordering::Less);
+    }
+
+    #[test]
+    fn decimals_of_different_scales_compare_by_value() {
+        let decimal = |unscaled: i32, scale| CqlValue::Decimal {
+            unscaled: unscaled.to_be_bytes().to_vec(),
+            scale,
+        };
+        // -1E+2147483647, -10.5, -0.01, 0, 1E-2147483647, 0.099, 1.0, 1.05, 9, 1E+30
+        let ascending = [
+            decimal(-1, -i32::MAX),
+            decimal(-105, 1),
+            decimal(-1, 2),
+            decimal(0, 5),
+            decimal(1, i32::MAX),
+            decimal(99, 3),
+            decimal(10, 1),
+            decimal(105, 2),
+            decimal(9, 0),
+            decimal(1, -30),
+        ];
+        for (a, one) in ascending.iter().enumerate() {
+            for (b, other) in ascending.iter().enumerate() {
+                assert_eq!(compare(one, other), a.cmp(&b), "{one:?} {other:?}");
+            }
+        }
+        assert_eq!(compare(&decimal(10, 1), &decimal(100, 2)), Ordering::Equal);
+        assert_eq!(compare(&decimal(0, 1), &decimal(0, -9)), Ordering::Equal);
     }
 
     #[test]

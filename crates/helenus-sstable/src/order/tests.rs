@@ -28,8 +28,8 @@ fn value(ty: &CqlType) -> BoxedStrategy<CqlValue> {
         CqlType::Float => any::<f32>().prop_map(CqlValue::Float).boxed(),
         CqlType::Inet => any::<std::net::IpAddr>().prop_map(CqlValue::Inet).boxed(),
         CqlType::Varint => vec(any::<u8>(), 1..4).prop_map(CqlValue::Varint).boxed(),
-        CqlType::Decimal => vec(any::<u8>(), 1..4)
-            .prop_map(|unscaled| CqlValue::Decimal { unscaled, scale: 2 })
+        CqlType::Decimal => (vec(any::<u8>(), 1..4), -2..3)
+            .prop_map(|(unscaled, scale)| CqlValue::Decimal { unscaled, scale })
             .boxed(),
         CqlType::Timeuuid => uuid(1).prop_map(CqlValue::Timeuuid).boxed(),
         CqlType::Uuid => prop_oneof![uuid(1), uuid(4), uuid(7)]

@@ -180,14 +180,14 @@ pub(crate) fn written_as_by_cassandra(home: &Home, folder: &Path, verify: &[&str
     let make =
         "CREATE KEYSPACE w WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
     home.helenus(&["cqlsh", "c", "-e", make]).ok();
-    let mut text = "a,b,c,d,e,s,v,t,l,f,u\n".to_owned();
+    let mut text = "a,b,c,d,e,s,v,t,l,f,u,o\n".to_owned();
     for n in 0..4_000_u32 {
         // Two partitions of more than 64 KiB, and many small ones.
         let wide = n % 2 == 0;
         let a = if wide { n % 4 } else { n };
         let _infallible = writeln!(
             text,
-            "a{a},{},{}.50,{},10.0.{}.{},static,{},{},\"[{n}, 2]\",1.5,f47ac10b-58cc-4372-a567-0e02b2c3d479",
+            "a{a},{},{}.50,{},10.0.{}.{},static,{},{},\"[{n}, 2]\",1.5,f47ac10b-58cc-4372-a567-0e02b2c3d479,\"{{7, -2.25, {n}.0, 1E+3, 0.125}}\"",
             a % 7,
             n % 50,
             i64::from(n) - 2_000,
@@ -209,7 +209,7 @@ pub(crate) fn written_as_by_cassandra(home: &Home, folder: &Path, verify: &[&str
         let table = format!("w.by_{way}");
         let make = format!(
             "CREATE TABLE {table} (a text, b int, c decimal, d varint, e inet, s text static, v bigint, t text,
-              l frozen<list<int>>, f float, u uuid, PRIMARY KEY ((a, b), c, d, e))
+              l frozen<list<int>>, f float, u uuid, o frozen<set<decimal>>, PRIMARY KEY ((a, b), c, d, e))
               WITH CLUSTERING ORDER BY (c DESC, d ASC, e DESC) AND compression = {{'enabled': false}}"
         );
         home.helenus(&["cqlsh", "c", "-e", &make]).ok();

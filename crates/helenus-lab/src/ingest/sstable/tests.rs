@@ -226,3 +226,18 @@ fn a_run_that_ends_early_is_an_error() {
         assert!(ended.is_err(), "cut at {length}");
     }
 }
+
+#[test]
+fn more_runs_than_the_usual_limit_can_be_open() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.expect("a limit that does not say how many");
+    // Enough for what runs beside this test.
+    let usual = Rlimit {
+        current: Some(most / 2),
+        ..limit
+    };
+    setrlimit(Resource::Nofile, usual).expect("may lower its own limit");
+    super::as_many_files_as_possible();
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(most));
+}

@@ -154,6 +154,22 @@ fn what_is_no_value_is_refused_with_a_reason() {
     );
 }
 
+#[test]
+fn what_a_server_cannot_tell_apart_is_once_in_a_set() {
+    let order = crate::workload::order::compare;
+    let ty = CqlType::Set(Box::new(CqlType::Decimal));
+    let set =
+        |text: &str| CqlValue::read(&ty, text, Habits::default()).map(|v| v.canonical(&order));
+    assert_eq!(
+        set("{1E+1, 9.5, -0.25, 1.0, 1.00}"),
+        set("{-0.25, 1.0, 9.5, 1E+1}")
+    );
+    let ty = CqlType::Map(Box::new(CqlType::Decimal), Box::new(CqlType::Int));
+    let map =
+        |text: &str| CqlValue::read(&ty, text, Habits::default()).map(|v| v.canonical(&order));
+    assert_eq!(map("{10: 1, 1.00: 2, 1.00: 3}"), map("{1.00: 3, 10: 1}"));
+}
+
 proptest! {
     #[test]
     fn what_is_written_exactly_is_read_back(seed: u64, position in 0_u64..1 << 40) {
