@@ -270,6 +270,11 @@ impl Context {
         }
         self.provide_network(&state, events)?;
         self.provide_addresses(&state)?;
+        if state.plan.interface.is_some() && request.start {
+            // What was added now may be taken all the same: by a program that listens everywhere.
+            let all: Vec<Ipv4Addr> = state.plan.nodes.iter().map(|node| node.address).collect();
+            Claims::prove_free(&all, state.plan.ports)?;
+        }
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }

@@ -231,7 +231,9 @@ fn a_run_that_ends_early_is_an_error() {
 fn more_runs_than_the_usual_limit_can_be_open() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.expect("a limit that does not say how many");
+    let Some(most) = limit.maximum else {
+        return;
+    };
     // Enough for what runs beside this test.
     let usual = Rlimit {
         current: Some(most / 2),
