@@ -110,9 +110,9 @@ fn all_are_listed(source: &Source) -> Result<(), Box<dyn Error>> {
 fn index() -> String {
     let mut text = format!(
         "# JSON formats\n\n{MADE}\n\
-         Everything that is printed or stored as JSON carries `\"format\": \"helenus.NAME/N\"`. A key may be added within a version;\n\
-         where one goes away or means something else, N moves. Helenus reads N and N−1. Everything that is printed has an\n\
-         `answer` as well ([errors](errors.md)).\n"
+         Everything that is printed or stored as JSON carries `\"format\": \"helenus.NAME/N\"`. N stays the same\n\
+         when a key is added; it grows when a key is removed or changes its meaning. Helenus reads N and N−1. Everything that is\n\
+         printed also has an `answer` ([errors](errors.md)).\n"
     );
     let parts = [
         ("Printed with `--format json`", true),
