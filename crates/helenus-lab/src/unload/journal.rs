@@ -19,6 +19,13 @@ pub(super) struct Journal {
     empty: bool,
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // By name: a child that another thread starts just now has a copy of the file, and would keep the lock.
+        let _ends_with_the_file = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 impl Journal {
     /// Opens the journal of an unload, and reads what an interrupted one has left there; `restart` forgets it.
     pub(super) fn open(

@@ -94,7 +94,7 @@ fn help() {
     shot!(TestLab::new().run(&["guard", "--help"]), @r#"
     exit code: 0
     --- standard output
-    May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
+    Check whether a test may write to these addresses: exit code 0 yours, 1 foreign, 3 unreachable
 
     Usage: helenus guard [OPTIONS] [NAME]
 
