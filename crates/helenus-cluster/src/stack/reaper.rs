@@ -113,7 +113,7 @@ fn read(answer: &[u8]) -> Result<Vec<RepairRun>, StackError> {
 
 /// Keyspaces of the person with more than one replica.
 fn replicated(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
-    let all = tables::ask_any(state, |client| ring_view::keyspaces(client))?;
+    let all = tables::ask_any(state, ring_view::keyspaces)?;
     let more =
         |(key, value): (&String, &String)| key != "class" && value.split('/').next() != Some("1");
     let users = all.into_iter().filter(|k| !is_own_keyspace(&k.name));
