@@ -272,8 +272,7 @@ impl Context {
         self.provide_addresses(&state)?;
         if state.plan.interface.is_some() && request.start {
             // What was added now may be taken all the same: by a program that listens everywhere.
-            let all: Vec<Ipv4Addr> = state.plan.nodes.iter().map(|node| node.address).collect();
-            Claims::prove_free(&all, state.plan.ports)?;
+            Claims::prove_free(&addresses(&state), state.plan.ports)?;
         }
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
@@ -386,8 +385,7 @@ impl Context {
 
     /// Adds the addresses of a cluster's nodes to its interface, where it has one and they are not there.
     fn provide_addresses(&self, state: &ClusterState) -> Result<(), ClusterError> {
-        let addresses: Vec<Ipv4Addr> = state.plan.nodes.iter().map(|node| node.address).collect();
-        self.give_addresses(state, &addresses)
+        self.give_addresses(state, &addresses(state))
     }
 
     /// Adds these addresses to a cluster's interface, where it has one and they are not there.
@@ -640,6 +638,12 @@ fn apart(network: &NetworkPlan) -> Claimed {
         addresses: network.node_addresses(),
         ports: STANDARD_PORTS,
     }
+}
+
+/// Addresses of a cluster's nodes.
+fn addresses(state: &ClusterState) -> Vec<Ipv4Addr> {
+    let nodes = state.plan.nodes.iter();
+    nodes.map(|node| node.address).collect()
 }
 
 pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, request: &UpRequest) -> ClusterState {

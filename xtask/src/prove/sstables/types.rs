@@ -168,6 +168,17 @@ fn written(bench: &Bench<'_>, sheet: &mut Sheet, pair: &mut Pair, check: &Check<
     Ok(())
 }
 
+/// What a scrub of a table complains of, and how many files it has scrubbed.
+fn scrub(bench: &Bench<'_>, table: &str) -> Result<(usize, usize), Box<dyn Error>> {
+    let mark = bench.mark()?;
+    let (well, said) = bench.well(&["nodetool", NAME, "scrub", KEYSPACE, table])?;
+    if !well {
+        return Err(format!("nodetool scrub: {said}").into());
+    }
+    let (complaints, scrubbed) = bench.since(mark)?;
+    Ok((complaints.len(), scrubbed))
+}
+
 /// What is to say once Cassandra has written the rows anew: by scrub, and by a compaction of that with the same load again.
 fn rewritten(
     bench: &Bench<'_>,
@@ -177,16 +188,23 @@ fn rewritten(
     check: &Check<'_>,
 ) -> Tried {
     let what = &pair.what;
-    let mark = bench.mark()?;
-    let (well, said) = bench.well(&["nodetool", NAME, "scrub", KEYSPACE, &pair.ours])?;
-    let (complaints, scrubbed) = bench.since(mark)?;
-    let holds = well && complaints.is_empty() && scrubbed == 1;
-    let said = format!("{scrubbed} scrubbed {said} {}", complaints.join(" | "));
-    let title = format!("{what}: scrub finds nothing");
-    sheet.found(&title, holds, said.trim(), None)?;
+    // 5.0.9 calls each partition with a time to live unreadable, and drops it, also in files of its own.
+    let theirs = scrub(bench, &pair.theirs)?;
+    let ours = scrub(bench, &pair.ours)?;
+    let holds = ours.0 == theirs.0 && ours.1 == theirs.1 && (ours.0 == 0 || !pair.life.is_empty());
+    let said = format!(
+        "{} complaints, of Cassandra's own file {}",
+        ours.0, theirs.0
+    );
+    let title = format!("{what}: scrub finds nothing that it does not find in Cassandra's own");
+    sheet.found(&title, holds, &said, None)?;
+    let files = || bench.files(0, KEYSPACE, &pair.ours, "Data.db");
     load(bench, file, &pair.ours, "sstable", pair.life)?;
+    if files()?.len() < 2 {
+        load(bench, file, &pair.ours, "sstable", pair.life)?;
+    }
     let mark = bench.mark()?;
-    let before = bench.files(0, KEYSPACE, &pair.ours, "Data.db")?.len();
+    let before = files()?.len();
     let (well, said) = bench.well(&["nodetool", NAME, "compact", KEYSPACE, &pair.ours])?;
     let (complaints, _) = bench.since(mark)?;
     let now = bench.count(&format!("{KEYSPACE}.{}", pair.ours), "ONE")?;
