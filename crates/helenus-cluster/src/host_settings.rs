@@ -76,6 +76,16 @@ pub enum HostError {
     /// An address that nobody gave the machine.
     #[error("this machine has no address {0}")]
     NoAddress(std::net::Ipv4Addr),
+    /// The kernel does not let this user add it.
+    #[error("cannot add address {address} to {interface}")]
+    NotAdded {
+        /// Address.
+        address: std::net::Ipv4Addr,
+        /// Interface.
+        interface: String,
+        /// Why.
+        source: io::Error,
+    },
     /// It must not be written.
     #[error("{what} cannot be set to {wanted}")]
     NotSet {
@@ -115,7 +125,7 @@ impl HostError {
             Self::NoAddress(_) => {
                 "add --interface NAME: it is added there, and removed with the cluster".to_owned()
             }
-            Self::NotSet { what, .. } if aliases::is_address(what) => {
+            Self::NotAdded { .. } => {
                 "only root may add it; or leave --addresses and --interface out".to_owned()
             }
             Self::NotSet { .. } => "only root may set it; or leave --read-ahead out".to_owned(),

@@ -353,7 +353,7 @@ impl Ran {
         let mut child = Ends(child);
         let mut peak_mib = 0.0;
         while !ended(&child.0)? {
-            peak_mib = peak_of(child.0.id()).unwrap_or(peak_mib);
+            peak_mib = memory_of("VmHWM:", child.0.id()).unwrap_or(peak_mib);
             std::thread::sleep(LOOKS_EVERY);
         }
         let wall_s = begin.elapsed().as_secs_f64();
@@ -401,10 +401,10 @@ fn cpu_of(pid: u32) -> Result<f64, Box<dyn Error>> {
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// The high-water mark of a process's resident memory, in MiB; none once it has ended.
-fn peak_of(pid: u32) -> Option<f64> {
+/// Memory of a process in MiB, resident (`VmRSS:`) or its high-water mark (`VmHWM:`); none once it has ended.
+fn memory_of(what: &str, pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|l| l.strip_prefix(what))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some((kib / 1024.0).round())
 }

@@ -92,11 +92,7 @@ impl Journal {
         });
         let seed = match known {
             Some(seed) => seed,
-            None => {
-                let mut bytes = [0_u8; 4];
-                rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-                Seed(u64::from(u32::from_le_bytes(bytes)))
-            }
+            None => super::experiments::drawn()?,
         };
         self.append(Line::Sitting {
             format: FORMAT.into(),

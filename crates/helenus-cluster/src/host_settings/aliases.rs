@@ -12,18 +12,11 @@ use std::path::{Path, PathBuf};
 const INTERFACES: &str = "sys/class/net";
 /// The journal's file of an address is in this folder of its interface; the kernel has none.
 const FOLDER: &str = "addresses";
-/// How its name begins.
-const WHAT: &str = "address ";
 
 /// An address on an interface.
 pub(super) struct Alias {
     interface: String,
     address: Ipv4Addr,
-}
-
-/// Whether this names an address.
-pub(super) fn is_address(what: &str) -> bool {
-    what.starts_with(WHAT)
 }
 
 /// The address that a change is about; none where it is about something else.
@@ -115,19 +108,18 @@ pub fn give_addresses(
             continue;
         }
         let change = Changed {
-            what: format!("{WHAT}{address} of {interface}"),
+            what: format!("address {address} of {interface}"),
             file,
             before: String::new(),
             set: address.to_string(),
             unit: String::new(),
         };
-        let what = change.what.clone();
         remember(root, folder, change)?;
         if !there {
             let put = alias.put(root, true);
-            put.map_err(|source| HostError::NotSet {
-                what,
-                wanted: "be there".to_owned(),
+            put.map_err(|source| HostError::NotAdded {
+                address: *address,
+                interface: interface.to_owned(),
                 source,
             })?;
         }

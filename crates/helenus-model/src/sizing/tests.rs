@@ -170,7 +170,7 @@ fn a_laptop_holds_what_the_guide_says() {
     let four = budget(Bytes(4 * GIB));
     assert!(!four.stacks[1].fits && four.stacks[2].fits);
     // Without Stargate, Grafana and Kubernetes all three nodes would fit.
-    assert_eq!(four.stacks[1].measured, Some(Bytes::mib(1986)));
+    assert_eq!(four.stacks[1].measured, Some(Bytes::mib(1962)));
     assert_eq!(four.leave_out[0], "metrics and dashboards");
     assert_eq!(budget(Bytes(GIB / 8)).chosen, None);
     assert!(of("8 cores, 16 GB").stack.is_some() && of("8 cores, 64 GB").stack.is_none());

@@ -3,10 +3,10 @@
 //! Refuses two phases in one table: the second one would only write rows anew.
 
 use super::super::campaign::{Bar, Campaign, Measures, Outcome, order};
+use super::super::experiments::drawn;
 use super::super::host::Watch;
 use super::super::rig::{Life, Rig, checked};
 use super::{Files, MAPPED, NAME, rounded};
-use helenus_model::seed::Seed;
 use serde_json::Value;
 use std::error::Error;
 use std::time::Instant;
@@ -107,9 +107,7 @@ fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
         ))?;
     }
     load(rig, WARM, CLIENTS[1])?;
-    let mut bytes = [0_u8; 4];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    let seed = Seed(u64::from(u32::from_le_bytes(bytes)));
+    let seed = drawn()?;
     let mut measures = Measures::from([("seed".to_owned(), seed.0 as f64)]);
     let watch = Watch::begin()?;
     let mut busy = 0.0;

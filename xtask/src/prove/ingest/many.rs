@@ -3,7 +3,7 @@
 
 use super::super::findings::Sheet;
 use super::super::rig::Rig;
-use super::{CREATE, Ends, MAPPED, NAME, SEED, ended, peak_of, ranges};
+use super::{CREATE, Ends, MAPPED, NAME, SEED, ended, memory_of, ranges};
 use fs_err as fs;
 use helenus_model::units::grouped;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ pub(crate) fn many(rig: &Rig, sheet: &mut Sheet, rows: u64) -> Result<(), Box<dy
     let mut looks: Vec<Look> = Vec::new();
     let (mut peak_mib, mut written_s) = (0.0, -LINES_EVERY);
     while !ended(&child.0)? {
-        peak_mib = peak_of(child.0.id()).unwrap_or(peak_mib);
+        peak_mib = memory_of("VmHWM:", child.0.id()).unwrap_or(peak_mib);
         let look = look(&cluster, child.0.id(), begin.elapsed().as_secs_f64());
         if look.free > 0 && look.free < FREE_BYTES {
             return Err(format!("only {} bytes are free", look.free).into());
@@ -189,7 +189,7 @@ fn tenths(points: &[(f64, u64)]) -> [f64; 10] {
 fn look(cluster: &Path, pid: u32, at_s: f64) -> Look {
     let mut look = Look {
         at_s,
-        resident_mib: resident(pid).unwrap_or_default(),
+        resident_mib: memory_of("VmRSS:", pid).unwrap_or_default(),
         free: rustix::fs::statvfs(cluster).map_or(0, |disk| disk.f_bavail * disk.f_frsize),
         ..Look::default()
     };
@@ -218,13 +218,6 @@ fn look(cluster: &Path, pid: u32, at_s: f64) -> Look {
 fn rows_of(path: &PathBuf) -> Option<u64> {
     let journal: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     journal["place"]["rows"].as_u64()
-}
-
-fn resident(pid: u32) -> Option<f64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some((kib / 1024.0).round())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Refuses a replica that was not compared with the others.
 
 use super::tools::Bench;
-use super::{NAME, Sheet, Tried, number};
+use super::{NAME, Sheet, Tried, number, types};
 use fs_err as fs;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -129,11 +129,7 @@ pub(super) fn ring(bench: &Bench<'_>, sheet: &mut Sheet) -> Tried {
     bench.cql(
         "CREATE KEYSPACE r WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3, 'DC2': 3, 'DC3': 3}",
     )?;
-    let schema = bench.python(&["schema", "r", "1"])?;
-    for ty in schema["types"].as_array().into_iter().flatten() {
-        bench.cql(ty.as_str().unwrap_or_default())?;
-    }
-    let columns = schema["columns"].as_str().unwrap_or_default();
+    let columns = types::columns(bench, "r", "1")?;
     for way in ["cql", "sstable"] {
         bench.cql(&format!(
             "CREATE TABLE r.{way} ({columns}, PRIMARY KEY ((pk1, pk2), c1, c2, c3)) WITH CLUSTERING ORDER BY (c1 DESC, c2 ASC, c3 DESC)"
@@ -210,13 +206,8 @@ pub(super) fn ring(bench: &Bench<'_>, sheet: &mut Sheet) -> Tried {
         let host = node["address"].as_str().unwrap_or_default();
         let port = node["cql_port"].to_string();
         let found = bench.python(&["check", host, &port, "r.sstable", RING_ROWS, "1"])?;
-        let holds = number(&found, "wrong") == 0 && number(&found, "rows") > 0;
         let what = format!("ring: rows by the Python driver through {}", node["name"]);
-        let said = format!(
-            "{} rows, {} values: {} wrong",
-            found["rows"], found["values"], found["wrong"]
-        );
-        sheet.found(&what, holds, &said, None)?;
+        types::read(sheet, &what, &found)?;
     }
     Ok(())
 }

@@ -75,8 +75,8 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     }
     let request = request(flags, ui)?;
     if flags.dry_run {
-        stack::may(request.security, None).map_err(ClusterError::from)?;
         let plan = context.dry_run(&request)?;
+        stack::may(plan.security, plan.network.as_ref()).map_err(ClusterError::from)?;
         let address = plan.nodes[0].address;
         let stack = Stack::new(&flags.name, address, wanted(flags)?);
         Programs::check(context, &stack.request)?;
