@@ -96,6 +96,7 @@ const IN_COMPANY: &[&str] = &[
     "kill_9_at_ten_moments_of_bench",
     "kill_9_at_ten_moments_of_up",
     "mbeans_answer_in_a_tiny_node",
+    "nodes_come_and_go_under_load_and_nothing_is_lost",
     "nothing_written_after_reset_is_lost",
     "one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline",
     "one_s_own_schema_is_written_and_found",
@@ -113,10 +114,14 @@ const IN_COMPANY: &[&str] = &[
     "stress_settings_are_those_of_cassandra_stress",
     "stress_text_is_that_of_cassandra_stress",
     "suites_that_use_ccmlib_run",
+    "the_junit_extension_passes_its_own_tests",
+    "the_pytest_plugin_passes_its_own_tests",
     "the_shipped_profiles_run_as_they_stand",
+    "three_nodes_go_to_5_0_under_load_and_nothing_is_lost",
     "three_nodes_see_each_other_at_once",
     "three_of_a_prefix_live_apart",
     "two_clusters_live_side_by_side",
+    "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",
     "what_was_cut_off_goes_on_and_settings_come_back",
 ];
 
