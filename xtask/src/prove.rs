@@ -103,6 +103,29 @@ const FAILURES_MOST: usize = 3;
 /// Longest wait before a trial for a quiet machine.
 const QUIET_WITHIN: Duration = Duration::from_secs(120);
 
+/// Campaigns whose rows a person may choose, with what they are where nobody does.
+const CHOOSE: [(&str, u64); 3] = [
+    (ingest::INGEST.name, ingest::ROWS),
+    (
+        ingest::clients::CLIENTS_CAMPAIGN.name,
+        ingest::clients::ROWS,
+    ),
+    (workloads::WORKLOADS.name, workloads::COUNT),
+];
+
+/// Whether a person may choose the rows of a campaign.
+fn chooses(campaign: &str) -> bool {
+    CHOOSE.iter().any(|(name, _)| *name == campaign)
+}
+
+/// Name of a campaign with its number of rows: other numbers are another file.
+fn sheet_name(campaign: &str, rows: Option<u64>) -> String {
+    match rows.filter(|rows| !CHOOSE.contains(&(campaign, *rows))) {
+        Some(rows) => format!("{campaign}_{rows}"),
+        None => campaign.to_owned(),
+    }
+}
+
 struct Wish<'a> {
     campaign: &'a Campaign,
     repeats: usize,
@@ -199,7 +222,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         });
     };
     rig.rows = wish.rows;
-    let name = ingest::name(wish.campaign.name, wish.rows);
+    let name = sheet_name(wish.campaign.name, wish.rows);
     let mut journal = Journal::open(&folder, &name, &host, wish.fresh)?;
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
@@ -241,7 +264,7 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.repeats = number.ok_or("--repeats wants a number above 0")?;
             }
-            "--rows" if ingest::chooses(name) => {
+            "--rows" if chooses(name) => {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.rows = Some(number.ok_or("--rows wants a number above 0")?);
             }
@@ -352,5 +375,19 @@ fn one(campaign: &Campaign, rig: &Rig, variant: &str, round: usize) -> Line {
                 why,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_numbers_of_rows_are_another_sheet() {
+        assert_eq!(sheet_name("ingest", None), "ingest");
+        assert_eq!(sheet_name("ingest", Some(ingest::ROWS)), "ingest");
+        assert_eq!(sheet_name("ingest", Some(1_000_000)), "ingest_1000000");
+        assert_eq!(sheet_name("start", None), "start");
+        assert!(chooses("ingest_clients") && chooses("workloads") && !chooses("start"));
     }
 }

@@ -27,7 +27,7 @@ const KEYSPACE: &str = "ip2location";
 const TABLE: &str = "hosts";
 
 /// Rows, where the person does not say.
-const ROWS: u64 = 10_000_000;
+pub(crate) const ROWS: u64 = 10_000_000;
 
 /// Seed of the file of ranges: the same for everybody.
 const SEED: Seed = Seed(3);
@@ -121,25 +121,6 @@ const fn times(variant: &'static str, to: &'static str, at_least: f64) -> Bar {
             at_most: 1.0 / at_least,
         },
         aim: false,
-    }
-}
-
-/// Campaigns whose rows a person may choose, with what they are where nobody does.
-const CHOOSE: [(&str, u64); 2] = [
-    (INGEST.name, ROWS),
-    (clients::CLIENTS_CAMPAIGN.name, clients::ROWS),
-];
-
-/// Whether a person may choose the rows of a campaign.
-pub(crate) fn chooses(campaign: &str) -> bool {
-    CHOOSE.iter().any(|(name, _)| *name == campaign)
-}
-
-/// Name of a campaign with its number of rows: other numbers are another file.
-pub(crate) fn name(campaign: &str, rows: Option<u64>) -> String {
-    match rows.filter(|rows| !CHOOSE.contains(&(campaign, *rows))) {
-        Some(rows) => format!("{campaign}_{rows}"),
-        None => campaign.to_owned(),
     }
 }
 
@@ -428,15 +409,6 @@ mod tests {
         fails.args(["-c", "echo no room >&2; exit 3"]);
         let said = Ran::of("fails", &mut fails, folder.path()).unwrap_err();
         assert!(said.to_string().contains("no room"), "{said}");
-    }
-
-    #[test]
-    fn other_numbers_of_rows_are_another_campaign() {
-        assert_eq!(name("ingest", None), "ingest");
-        assert_eq!(name("ingest", Some(ROWS)), "ingest");
-        assert_eq!(name("ingest", Some(1_000_000)), "ingest_1000000");
-        assert_eq!(name("start", None), "start");
-        assert!(chooses("ingest_clients") && !chooses("start"));
     }
 
     #[test]

@@ -10,36 +10,44 @@ use std::error::Error;
 
 const NAME: &str = "prove-workloads";
 
-/// Operations of each phase, and partitions where a workload says how many there are.
-const COUNT: u64 = 400;
-
-/// Operations in flight: a tiny node on a busy machine is not to be late.
-const IN_FLIGHT: &str = "8";
+/// Operations of each phase where the person does not say, and partitions where a workload says how many there are.
+pub(super) const COUNT: u64 = 400;
 
 /// What a workload is made small with; each takes what it has.
-const SMALL: [(&str, &str); 11] = [
-    ("keys", "400"),
-    ("points", "400"),
+const SMALL: [(&str, &str); 4] = [
     ("series", "20"),
-    ("rampup-cycles", "400"),
-    ("main-cycles", "400"),
     ("sources", "20"),
-    ("rows", "400"),
     ("range", "zipf(1..16)"),
-    ("recordcount", "400"),
-    ("operationcount", "400"),
     ("maxscanlength", "20"),
 ];
 
+/// Parameters that are set to the number of operations.
+const COUNTED: [&str; 7] = [
+    "keys",
+    "points",
+    "rampup-cycles",
+    "main-cycles",
+    "rows",
+    "recordcount",
+    "operationcount",
+];
+
 /// Shapes of clusters, by what `up` calls them.
-const SHAPES: [(&str, &[&str]); 4] = [
+const SHAPES: [(&str, &[&str]); 5] = [
     ("one", &["-n", "1"]),
+    ("secured", &["-n", "1", "--auth", "--tls"]),
     ("three", &["-n", "3"]),
     ("two-by-two", &["-n", "2:2", "--rtt", "20ms"]),
     ("three-by-three", &["-n", "3:3:3"]),
 ];
 
-const VARIANTS: [&str; SHAPES.len()] = [SHAPES[0].0, SHAPES[1].0, SHAPES[2].0, SHAPES[3].0];
+const VARIANTS: [&str; SHAPES.len()] = [
+    SHAPES[0].0,
+    SHAPES[1].0,
+    SHAPES[2].0,
+    SHAPES[3].0,
+    SHAPES[4].0,
+];
 
 /// What must be none of: operations that failed, that did not come, phases that were refused.
 const NONE_OF: [&str; 3] = ["failed", "missing", "refused"];
@@ -59,12 +67,20 @@ const fn bars() -> [Bar; SHAPES.len() * NONE_OF.len()] {
 
 pub(crate) const WORKLOADS: Campaign = Campaign {
     name: "workloads",
-    about: "all built-in workloads, every phase with verification, on 1, 3, 2:2 and 3:3:3 nodes: what fails",
+    about: "all built-in workloads, every phase with verification, on 1, 3, 2:2 and 3:3:3 nodes and with TLS: what fails; --rows N operations of each phase",
     variants: &VARIANTS,
     bars: &BARS,
     prepare: Rig::clear,
     trial,
 };
+
+/// How much is run, and on what.
+struct Size {
+    /// Operations of each phase.
+    count: u64,
+    in_flight: &'static str,
+    preset: &'static str,
+}
 
 /// What became of all runs on a cluster.
 #[derive(Default)]
@@ -82,25 +98,38 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let shape = SHAPES.iter().find(|(name, _)| *name == variant);
     let (_, words) = shape.ok_or("no such shape")?;
     rig.clear()?;
-    rig.run(&[&["up", NAME, "--preset", "tiny"], *words].concat())?;
-    let outcome = measure(rig);
+    let size = match rig.rows {
+        None => Size {
+            count: COUNT,
+            // A tiny node on a busy machine is not to be late.
+            in_flight: "8",
+            preset: "tiny",
+        },
+        Some(count) => Size {
+            count,
+            in_flight: "64",
+            preset: "dev",
+        },
+    };
+    rig.run(&[&["up", NAME, "--preset", size.preset], *words].concat())?;
+    let outcome = measure(rig, &size);
     rig.clear()?;
     outcome
 }
 
-fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
+fn measure(rig: &Rig, size: &Size) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
     let mut sum = Sum::default();
     for known in ALL {
-        for phase in phases(known) {
+        for phase in phases(known, size.count) {
             let words: Vec<&str> = phase.words.iter().map(String::as_str).collect();
-            sum.take(rig, &phase.name, &words)?;
+            sum.take(rig, (&phase.name, &words), size)?;
         }
     }
-    let count = COUNT.to_string();
+    let count = size.count.to_string();
     let bench = ["bench", "--closed", "--count", &count];
-    sum.take(rig, "bench", &bench)?;
-    populated(rig, &mut sum)?;
+    sum.take(rig, ("bench", &bench), size)?;
+    populated(rig, &mut sum, size.count)?;
     let own = [
         ("runs", sum.runs),
         ("operations", sum.operations),
@@ -123,14 +152,15 @@ struct Phase {
 }
 
 /// Those of a workload; one that has none is written, and read.
-fn phases(known: &BuiltIn) -> Vec<Phase> {
+fn phases(known: &BuiltIn, count: u64) -> Vec<Phase> {
+    let count = count.to_string();
     let own: Vec<Vec<String>> = match known.phases {
         [] => ["write", "read"]
             .map(|operation| {
                 let words = ["--ops".to_owned(), format!("{operation}=1")];
-                let count = ["--count".to_owned(), COUNT.to_string()];
-                let population = ["--population".to_owned(), COUNT.to_string()];
-                [words, count, population].concat()
+                let number = ["--count".to_owned(), count.clone()];
+                let population = ["--population".to_owned(), count.clone()];
+                [words, number, population].concat()
             })
             .to_vec(),
         phases => phases
@@ -138,9 +168,9 @@ fn phases(known: &BuiltIn) -> Vec<Phase> {
             .map(|phase| vec!["--phase".to_owned(), phase.name.to_owned()])
             .collect(),
     };
-    let small = SMALL
-        .iter()
-        .filter(|(name, _)| known.parameters.iter().any(|p| p.name == *name));
+    let counted = COUNTED.map(|name| (name, count.as_str()));
+    let small = SMALL.into_iter().chain(counted);
+    let small = small.filter(|(name, _)| known.parameters.iter().any(|p| p.name == *name));
     let small: Vec<String> = small
         .flat_map(|(name, value)| ["--param".to_owned(), format!("{name}={value}")])
         .collect();
@@ -158,14 +188,19 @@ fn phases(known: &BuiltIn) -> Vec<Phase> {
 
 impl Sum {
     /// Runs it, and counts what became of its operations. What is doubted of its times is of no concern.
-    fn take(&mut self, rig: &Rig, name: &str, words: &[&str]) -> Result<(), Box<dyn Error>> {
+    fn take(
+        &mut self,
+        rig: &Rig,
+        (name, words): (&str, &[&str]),
+        size: &Size,
+    ) -> Result<(), Box<dyn Error>> {
         let more = [
             "--cluster",
             NAME,
             "--seed",
             "7",
             "--in-flight",
-            IN_FLIGHT,
+            size.in_flight,
             "--cl",
             "local_quorum",
             "--format",
@@ -199,7 +234,7 @@ impl Sum {
             done += completed;
             self.operations += completed;
             self.failed += failed;
-            self.missing += COUNT.saturating_sub(completed + failed);
+            self.missing += size.count.saturating_sub(completed + failed);
         }
         self.each.insert(name.to_owned(), done as f64);
         Ok(())
@@ -207,8 +242,8 @@ impl Sum {
 }
 
 /// A populate, which reads everything back.
-fn populated(rig: &Rig, sum: &mut Sum) -> Result<(), Box<dyn Error>> {
-    let rows = COUNT.to_string();
+fn populated(rig: &Rig, sum: &mut Sum, count: u64) -> Result<(), Box<dyn Error>> {
+    let rows = count.to_string();
     let words = [
         "populate",
         "kv",
@@ -221,9 +256,9 @@ fn populated(rig: &Rig, sum: &mut Sum) -> Result<(), Box<dyn Error>> {
     ];
     let said = rig.json(&words)?;
     let found = &said["verified"];
-    let number = |key: &str| found[key].as_u64().unwrap_or(COUNT);
+    let number = |key: &str| found[key].as_u64().unwrap_or(count);
     sum.runs += 1;
-    sum.operations += COUNT;
+    sum.operations += count;
     sum.failed += number("wrong");
     sum.missing += number("missing");
     let there = number("rows") - number("foreign");
@@ -237,7 +272,7 @@ mod tests {
 
     #[test]
     fn every_phase_of_every_workload_is_run() {
-        let all: Vec<Phase> = ALL.iter().flat_map(phases).collect();
+        let all: Vec<Phase> = ALL.iter().flat_map(|k| phases(k, COUNT)).collect();
         let names: Vec<&str> = all.iter().map(|phase| phase.name.as_str()).collect();
         let of = |known: &BuiltIn| match known.phases.len() {
             0 => 2,

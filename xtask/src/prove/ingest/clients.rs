@@ -17,7 +17,7 @@ const CLIENTS: [&str; 4] = ["12", "24", "48", "64"];
 
 /// Rows of a phase, where the person does not say: runs of 4,096 rows for 192 parts, so that each number of clients has equal
 /// parts.
-pub(super) const ROWS: u64 = 4_096 * 192;
+pub(crate) const ROWS: u64 = 4_096 * 192;
 
 /// What is loaded before anything is measured: a young node compiles.
 const WARM: &str = "warm";
