@@ -509,6 +509,7 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
         place: Place::default(),
         by_sstables: request.via == Way::Sstable,
         imported: false,
+        half: None,
         runs: Vec::new(),
     };
     if request.part.is_some() {

@@ -12,7 +12,7 @@ use super::gather::{Chunk, Gathering, rejected_line};
 use super::keeper::Keeper;
 use super::send::Sent;
 use super::{IngestError, LoadEvent, LoadRequest, cpu_us, kept};
-use build::{Builder, group_folder};
+use build::group_folder;
 use fs_err as fs;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
@@ -21,11 +21,11 @@ use helenus_cluster::scan::{ScanPlace, ScanTable};
 use helenus_model::ingest::journal::RunMark;
 use helenus_model::ingest::{LoadJournal, Place};
 use helenus_sstable::Options;
-use merge::{Run, merge};
+use merge::Run;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use shape::Shape;
-use sort::{Batch, Bounds};
+use sort::{Batch, Bounds, Part};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,9 @@ const LAST_SECOND: i64 = i32::MAX as i64 - 1;
 
 /// Most bytes of a batch: places in it are numbers of 32 bits.
 const BATCH_MOST: usize = 3 << 30;
+
+/// Bytes of rows from which two threads write two SSTables; fewer are written in a moment by one.
+const HALVED_FROM: usize = 16 << 20;
 
 /// Most bytes of a partition key, and of a clustering value: their lengths have 16 bits.
 const KEY_MOST: usize = 65_535;
@@ -83,7 +86,8 @@ pub(super) fn look(
 
 /// A batch that a thread sorts and writes.
 struct Spilling {
-    thread: JoinHandle<io::Result<(Bounds, RunMark)>>,
+    /// Its bounds, its mark, and the token that halves it.
+    thread: JoinHandle<io::Result<(Bounds, RunMark, Option<i64>)>>,
     path: PathBuf,
     /// Where the load is behind it.
     place: Place,
@@ -255,14 +259,21 @@ impl Load<'_> {
 
     fn spill(&mut self) -> Result<(), IngestError> {
         self.spilled()?;
-        let number = self.keeper.journal().runs.len();
+        let journal = self.keeper.journal();
+        let number = journal.runs.len();
+        // The first run says where all are halved.
+        let (half, is_first) = (journal.half, number == 0);
         let path = self.run(number);
         let mut batch = std::mem::take(&mut self.batch);
         let to = path.clone();
         let thread = std::thread::spawn(move || {
             batch.sort();
-            batch.spill(&to)?;
-            Ok((batch.bounds().clone(), batch.mark()))
+            let half = if is_first { batch.middle() } else { half };
+            let mark = RunMark {
+                half: batch.spill(&to, half)?,
+                ..batch.mark()
+            };
+            Ok((batch.bounds().clone(), mark, half))
         });
         let place = self.keeper.place();
         self.spilling = Some(Spilling {
@@ -280,11 +291,13 @@ impl Load<'_> {
         };
         let gone = |_panic| io::Error::other("the thread that sorts has panicked");
         let done = spilling.thread.join().map_err(gone).and_then(|done| done);
-        let (bounds, mark) = done.map_err(|source| kept(&spilling.path, source))?;
+        let (bounds, mark, half) = done.map_err(|source| kept(&spilling.path, source))?;
         if let Some(all) = &mut self.bounds {
             all.push(bounds);
         }
-        self.keeper.journal().runs.push(mark);
+        let journal = self.keeper.journal();
+        journal.runs.push(mark);
+        journal.half = half;
         self.keeper.save_at(spilling.place)
     }
 
@@ -308,29 +321,48 @@ impl Load<'_> {
             all.push(batch.bounds().clone());
             Bounds::all(&all).values()
         });
-        let marks = || on_disk.iter().copied().chain([batch.mark()]);
-        let partitions = marks().map(|mark| mark.partitions).sum();
-        let least_us = marks().map(|mark| mark.least_us).min();
+        let half = match on_disk.is_empty() {
+            true => batch.middle().filter(|_| batch.bytes() >= HALVED_FROM),
+            false => self.keeper.journal().half,
+        };
+        let batch_mark = RunMark {
+            half: half.map(|half| batch.half(half)),
+            ..batch.mark()
+        };
+        let marks: Vec<RunMark> = on_disk.iter().copied().chain([batch_mark]).collect();
+        // Runs of an interrupted load of an earlier version are not halved.
+        let half = half.filter(|_| marks.iter().all(|mark| mark.half.is_some()));
+        let parts = match half {
+            Some(half) => vec![Part::Below(half), Part::From(half)],
+            None => vec![Part::All],
+        };
+        let least_us = marks.iter().map(|mark| mark.least_us).min();
         let place = self.keeper.place();
         let rows = self.request.own(place.rows) - place.rejected;
         let now_s = i32::try_from(start_us / 1_000_000).unwrap_or(i32::MAX);
-        let options = Options {
+        let options = |part: Part| Options {
             compression: self.shape.compression,
             false_positives: self.shape.false_positives,
             index_interval: self.shape.index_interval,
-            partitions,
+            partitions: marks.iter().map(|mark| part.partitions(mark)).sum(),
             least_timestamp_us: least_us.unwrap_or(start_us),
             now_s,
             expiry: self.shape.expiry(self.request.ttl_s, now_s),
         };
         as_many_files_as_possible();
-        let mut runs = Vec::new();
-        for number in 0..on_disk.len() {
-            let path = self.run(number);
-            runs.push(Run::open(&path).map_err(|source| kept(&path, source))?);
-        }
-        if batch.len() > 0 {
-            runs.push(Run::of(batch));
+        let batch = Arc::new(batch);
+        let mut jobs = Vec::new();
+        for part in parts {
+            let mut runs = Vec::new();
+            for (number, mark) in on_disk.iter().enumerate() {
+                let path = self.run(number);
+                let run = Run::open(&path, part.bytes(mark));
+                runs.push(run.map_err(|source| kept(&path, source))?);
+            }
+            if batch.len() > 0 {
+                runs.push(Run::of(Arc::clone(&batch), part));
+            }
+            jobs.push((runs, options(part)));
         }
         let mut look = |done: u64| {
             events(LoadEvent::Building(done, rows));
@@ -344,11 +376,7 @@ impl Load<'_> {
             remove(&group_folder(&folder, at))?;
         }
         let bounds = bounds.unwrap_or_default();
-        let made = Builder::new(&folder, self.shape, options, bounds, &mut look);
-        let built = made.and_then(|mut builder| {
-            merge(runs, &mut builder)?;
-            builder.end()
-        });
+        let built = build::all(&folder, self.shape, jobs, &bounds, &mut look);
         match built {
             Err(error) if cancel.is_set() && error.kind() == io::ErrorKind::Interrupted => {
                 let rows = self.request.own(self.keeper.saved_place().rows);

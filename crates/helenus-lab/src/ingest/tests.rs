@@ -82,6 +82,7 @@ pub(super) fn journal_of(request: &LoadRequest) -> LoadJournal {
         place: Place::default(),
         by_sstables: false,
         imported: false,
+        half: None,
         runs: Vec::new(),
     }
 }

@@ -71,6 +71,9 @@ pub struct LoadJournal {
     /// Its runs on disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunMark>,
+    /// The token at which the second half of each run begins; none where its runs are not halved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<i64>,
 }
 
 /// A sorted run of a load by SSTables.
@@ -80,6 +83,18 @@ pub struct RunMark {
     pub partitions: u64,
     /// Its least timestamp, in microseconds since 1970.
     pub least_us: i64,
+    /// Its second half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<RunHalf>,
+}
+
+/// The second half of a run, by tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunHalf {
+    /// Bytes of the run before it.
+    pub offset: u64,
+    /// Its partitions.
+    pub partitions: u64,
 }
 
 impl LoadJournal {

@@ -1,12 +1,16 @@
 //! Sorted runs, in memory and on disk, merged into partitions and rows; of two writes to one column the later one stays.
 //! Refuses a run that ends early.
 
-use super::sort::{Batch, Record, number, part};
+use super::sort::{Batch, Part, Record, number, part};
 use fs_err::File;
 use helenus_model::ring::murmur3_token;
 use helenus_sstable::{Cell, Row};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Take};
 use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of a run that are read at once: of a billion rows two hundred runs are open, each twice.
+const READ_BYTES: usize = 128 << 10;
 
 /// Who takes what is merged, in the order of the table.
 pub(super) trait Sink {
@@ -20,9 +24,11 @@ pub(super) trait Sink {
 #[derive(Debug)]
 pub(super) enum Run {
     Memory {
-        batch: Batch,
+        batch: Arc<Batch>,
         entry: usize,
         partition: u32,
+        /// Behind the last partition.
+        end: u32,
     },
     File(FileRun),
 }
@@ -30,7 +36,7 @@ pub(super) enum Run {
 /// A run on disk.
 #[derive(Debug)]
 pub(super) struct FileRun {
-    file: BufReader<File>,
+    file: BufReader<Take<File>>,
     key: Option<(i64, Vec<u8>)>,
     /// Records of the partition behind this one.
     left: u64,
@@ -40,19 +46,24 @@ pub(super) struct FileRun {
 }
 
 impl Run {
-    /// A sorted batch.
-    pub(super) fn of(batch: Batch) -> Self {
+    /// A part of a sorted batch.
+    pub(super) fn of(batch: Arc<Batch>, part: Part) -> Self {
+        let (partitions, entry) = batch.within(part);
         Self::Memory {
             batch,
-            entry: 0,
-            partition: 0,
+            entry,
+            partition: partitions.start,
+            end: partitions.end,
         }
     }
 
-    /// A file that [`Batch::spill`] wrote.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    /// A file that [`Batch::spill`] wrote, from one byte up to another or to its end.
+    pub(super) fn open(path: &Path, (from, to): (u64, Option<u64>)) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        let file = file.take(to.map_or(u64::MAX, |to| to.saturating_sub(from)));
         let mut run = FileRun {
-            file: BufReader::with_capacity(256 << 10, File::open(path)?),
+            file: BufReader::with_capacity(READ_BYTES, file),
             key: None,
             left: 0,
             order: Vec::new(),
@@ -66,8 +77,11 @@ impl Run {
     fn key(&self) -> Option<(i64, &[u8])> {
         match self {
             Self::Memory {
-                batch, partition, ..
-            } => batch.key(*partition),
+                batch,
+                partition,
+                end,
+                ..
+            } => batch.key(*partition).filter(|_| partition < end),
             Self::File(run) => run.key.as_ref().map(|(token, key)| (*token, &**key)),
         }
     }
@@ -79,6 +93,7 @@ impl Run {
                 batch,
                 entry,
                 partition,
+                ..
             } => {
                 let entry = batch.entry(*entry)?;
                 (entry.partition == *partition).then(|| batch.record(entry))
@@ -121,7 +136,7 @@ impl FileRun {
         Ok(number(&mut &bytes[..=extra]))
     }
 
-    fn fill(file: &mut BufReader<File>, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    fn fill(file: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
         /// Nothing in a run is longer; a damaged length shall not take the memory.
         const MOST: u64 = 1 << 30;
         if length > MOST {

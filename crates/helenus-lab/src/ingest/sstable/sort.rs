@@ -5,11 +5,12 @@ use super::shape::Shape;
 use fs_err::File;
 use helenus_cql::codec::vint::{unsigned_length, write_unsigned};
 use helenus_model::ingest::Mapping;
-use helenus_model::ingest::journal::RunMark;
+use helenus_model::ingest::journal::{RunHalf, RunMark};
 use helenus_model::ring::{composite_key, murmur3_token};
 use helenus_sstable::{Clustering, NotComparable, comparable};
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
 /// A row of a run: where its record is, and what it is sorted by first.
@@ -101,6 +102,7 @@ impl Batch {
         RunMark {
             partitions: self.keys.len() as u64,
             least_us: self.least_us.unwrap_or(i64::MAX),
+            half: None,
         }
     }
 
@@ -247,19 +249,62 @@ impl Batch {
         record(&self.records, entry)
     }
 
-    /// Writes a sorted batch as a run: each partition's key and its records, each behind its length.
-    pub(super) fn spill(&self, path: &Path) -> io::Result<()> {
+    /// The token that halves the rows of a sorted batch: those from here on are about as many as those before.
+    pub(super) fn middle(&self) -> Option<i64> {
+        let entry = self.entry(self.entries.len() / 2)?;
+        Some(self.key(entry.partition)?.0)
+    }
+
+    /// The partitions of a sorted batch that a part has, and the first of their entries.
+    pub(super) fn within(&self, part: Part) -> (Range<u32>, usize) {
+        let all = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        let before = |half: i64| {
+            let keys = self.keys.partition_point(|(token, _)| *token < half);
+            u32::try_from(keys).unwrap_or(u32::MAX)
+        };
+        let partitions = match part {
+            Part::All => 0..all,
+            Part::Below(half) => 0..before(half),
+            Part::From(half) => before(half)..all,
+        };
+        let first = partitions.start;
+        let entry = self
+            .entries
+            .partition_point(|entry| entry.partition < first);
+        (partitions, entry)
+    }
+
+    /// The second half of a sorted batch that stays in memory.
+    pub(super) fn half(&self, half: i64) -> RunHalf {
+        let (partitions, _) = self.within(Part::From(half));
+        RunHalf {
+            offset: 0,
+            partitions: partitions.len() as u64,
+        }
+    }
+
+    /// Writes a sorted batch as a run: each partition's key and its records, each behind its length. Where the second half
+    /// begins, if `half` says by which token.
+    pub(super) fn spill(&self, path: &Path, half: Option<i64>) -> io::Result<Option<RunHalf>> {
         let new = path.with_extension("new");
         let mut file = BufWriter::with_capacity(1 << 20, File::create(&new)?);
-        let mut at = 0;
+        let (mut at, mut offset) = (0, 0);
+        let mut second = None;
         let mut head = Vec::new();
-        for (number, (_, key)) in (0_u32..).zip(&self.keys) {
+        for (number, (token, key)) in (0_u32..).zip(&self.keys) {
+            if second.is_none() && half.is_some_and(|half| *token >= half) {
+                second = Some(RunHalf {
+                    offset,
+                    partitions: (self.keys.len() as u64) - u64::from(number),
+                });
+            }
             let rows = self.entries[at..].partition_point(|entry| entry.partition <= number);
             head.clear();
             write_unsigned(key.len() as u64, &mut head);
             head.extend_from_slice(key);
             write_unsigned(rows as u64, &mut head);
             file.write_all(&head)?;
+            offset += head.len() as u64;
             for entry in &self.entries[at..at + rows] {
                 let record = self.record(entry);
                 head.clear();
@@ -268,11 +313,46 @@ impl Batch {
                 file.write_all(&head)?;
                 file.write_all(record.order)?;
                 file.write_all(record.body)?;
+                offset += (head.len() + record.order.len() + record.body.len()) as u64;
             }
             at += rows;
         }
         file.flush()?;
-        fs_err::rename(new, path)
+        fs_err::rename(new, path)?;
+        let none = RunHalf {
+            offset,
+            partitions: 0,
+        };
+        Ok(half.map(|_| second.unwrap_or(none)))
+    }
+}
+
+/// Which tokens: all, those below one, or the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    Below(i64),
+    From(i64),
+}
+
+impl Part {
+    /// The partitions of a run that are its own.
+    pub(super) fn partitions(self, mark: &RunMark) -> u64 {
+        let second = mark.half.map_or(0, |half| half.partitions);
+        match self {
+            Self::All => mark.partitions,
+            Self::Below(_) => mark.partitions - second,
+            Self::From(_) => second,
+        }
+    }
+
+    /// The bytes of a run that are its own: from where, and up to where.
+    pub(super) fn bytes(self, mark: &RunMark) -> (u64, Option<u64>) {
+        match (self, mark.half) {
+            (Self::Below(_), Some(half)) => (0, Some(half.offset)),
+            (Self::From(_), Some(half)) => (half.offset, None),
+            _ => (0, None),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::merge::{Run, Sink, merge};
 use super::shape::{Owners, Shape};
-use super::sort::Batch;
+use super::sort::{Batch, Part};
 use helenus_model::cql::CqlType;
+use helenus_model::ingest::journal::RunMark;
 use helenus_model::ingest::{Mapping, Wishes};
 use helenus_model::table::{ColumnKind, Table, TableColumn};
 use helenus_sstable::{Column, Compression, Layout, Row};
@@ -11,6 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `(k text, c int descending, s text static, v text, w text)`.
 fn table() -> (Shape, Mapping) {
@@ -119,16 +122,20 @@ proptest! {
         rows in vec(made(), 0..60),
         cuts in vec(0..60_usize, 0..4),
         last_in_memory in any::<bool>(),
+        half in any::<i64>(),
     ) {
         let (shape, mapping) = table();
         let folder = tempfile::tempdir().unwrap();
-        let mut runs = Vec::new();
+        let mut on_disk = Vec::new();
         let mut batch = Batch::default();
-        let spill = |batch: &mut Batch, runs: &mut Vec<Run>| {
-            let path = folder.path().join(runs.len().to_string());
+        let spill = |batch: &mut Batch, on_disk: &mut Vec<(PathBuf, RunMark)>| {
+            let path = folder.path().join(on_disk.len().to_string());
             batch.sort();
-            batch.spill(&path).unwrap();
-            runs.push(Run::open(&path).unwrap());
+            let mark = RunMark {
+                half: batch.spill(&path, Some(half)).unwrap(),
+                ..batch.mark()
+            };
+            on_disk.push((path, mark));
             *batch = Batch::default();
         };
         // By key and descending clustering: the static cells, the rows' times and cells.
@@ -136,7 +143,7 @@ proptest! {
         let mut wanted: BTreeMap<(u8, i32), (i64, Cells)> = BTreeMap::new();
         for (at, (k, c, s, v, w)) in rows.iter().enumerate() {
             if cuts.contains(&at) {
-                spill(&mut batch, &mut runs);
+                spill(&mut batch, &mut on_disk);
             }
             let time = 1_000 + at as i64;
             let value = |x: &Option<u8>| x.map(|x| x.to_string().into_bytes());
@@ -158,14 +165,28 @@ proptest! {
             }
         }
         match last_in_memory {
-            true => {
-                batch.sort();
-                runs.push(Run::of(batch));
-            }
-            false => spill(&mut batch, &mut runs),
+            true => batch.sort(),
+            false => spill(&mut batch, &mut on_disk),
         }
-        let mut seen = Seen::default();
-        merge(runs, &mut seen).unwrap();
+        let batch = Arc::new(batch);
+        let merged = |part: Part| {
+            let files = on_disk.iter();
+            let files = files.map(|(path, mark)| Run::open(path, part.bytes(mark)).unwrap());
+            let memory = Run::of(Arc::clone(&batch), part);
+            let mut seen = Seen::default();
+            merge(files.chain([memory]).collect(), &mut seen).unwrap();
+            seen
+        };
+        let seen = merged(Part::All);
+        // Two halves are the whole.
+        let mut halves = merged(Part::Below(half));
+        let second = merged(Part::From(half));
+        prop_assert!(halves.partitions.iter().all(|(token, ..)| *token < half));
+        prop_assert!(second.partitions.iter().all(|(token, ..)| *token >= half));
+        let counted: u64 = on_disk.iter().map(|(_, mark)| Part::From(half).partitions(mark)).sum();
+        prop_assert!(counted + batch.half(half).partitions >= second.partitions.len() as u64);
+        halves.partitions.extend(second.partitions);
+        prop_assert_eq!(&halves, &seen);
         let order: Vec<_> = seen.partitions.iter().map(|(token, key, ..)| (*token, key.clone())).collect();
         prop_assert!(order.is_sorted());
         let mut found = BTreeMap::new();
@@ -218,11 +239,12 @@ fn a_run_that_ends_early_is_an_error() {
         batch.add((&shape, &mapping), partition, &cells, 1).unwrap();
     }
     batch.sort();
-    batch.spill(&path).unwrap();
+    batch.spill(&path, None).unwrap();
     let bytes = fs_err::read(&path).unwrap();
     for length in 1..bytes.len() {
         fs_err::write(&path, &bytes[..length]).unwrap();
-        let ended = Run::open(&path).and_then(|run| merge(vec![run], &mut Seen::default()));
+        let ended =
+            Run::open(&path, (0, None)).and_then(|run| merge(vec![run], &mut Seen::default()));
         assert!(ended.is_err(), "cut at {length}");
     }
 }
