@@ -10,6 +10,7 @@ use crate::sample::{
     FailureKind, Footer, Header, OperationInterval, PhaseEnd, Standing, StartMeans,
 };
 use crate::seed::Seed;
+use crate::server_times::ServerTimes;
 use crate::stats::Blocks;
 use crate::steady::Steadiness;
 use crate::tail::{Evidence, Tail};
@@ -171,6 +172,9 @@ pub struct Around {
     /// What coordinators wrote down of traced operations, where some were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<Traces>,
+    /// What the nodes' own timers counted, where they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_times: Option<ServerTimes>,
 }
 
 /// One operation of one phase.

@@ -32,6 +32,10 @@ pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
         .concat(),
     };
     all.push_str(&super::distance::table(phases));
+    all.push_str(&below(tables::server_times(phases, detail)));
+    for note in tables::server_notes(phases) {
+        let _infallible = writeln!(all, "{note}");
+    }
     all.push_str(&below(tables::traces(phases)));
     if detail {
         all.push_str(&below(tables::steps(phases)));
