@@ -230,3 +230,84 @@ impl Ends<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::run_plan::Phase;
+    use helenus_model::sample::PhaseEnd;
+    use helenus_model::seed::Seed;
+    use helenus_model::telemetry::{HOST, HostSample, Seen};
+    use helenus_model::workload::Workload;
+
+    const MS: u64 = 1_000_000;
+
+    fn begin(phases: Vec<Phase>) -> Windows {
+        let plan = RunPlan::new(vec![], Workload::Standard1, phases, Seed(1));
+        // A reading at each end.
+        let work = |ends: &Ends<'_>| {
+            let look = || Reading {
+                source: HOST.to_owned(),
+                at_ns: monotonic_ns(),
+                seen: Seen::Host(HostSample::default()),
+            };
+            ends.wait_for_start()?;
+            let first = look();
+            ends.wait_for_end();
+            Ok(vec![first, look()])
+        };
+        Windows::begin("is missing", &plan, Box::new(work)).expect("a thread")
+    }
+
+    fn end(phase: usize) -> SampleLine {
+        SampleLine::PhaseEnd(PhaseEnd {
+            phase,
+            ..PhaseEnd::default()
+        })
+    }
+
+    #[test]
+    fn a_short_warm_up_is_waited_for_and_a_count_ends_with_its_phase() {
+        let timed = Phase {
+            warmup_ms: 30,
+            ..Phase::steady("write", 100.0, 8, 40)
+        };
+        let counted = Phase {
+            warmup_ms: 0,
+            extent: Extent::Count(10),
+            ..timed.clone()
+        };
+        let mut windows = begin(vec![timed, counted]);
+        let began_ns = monotonic_ns();
+        windows.soon(0, began_ns);
+        std::thread::sleep(Duration::from_millis(90));
+        let counted_ns = monotonic_ns();
+        windows.see(&end(0));
+        std::thread::sleep(Duration::from_millis(20));
+        let over_ns = monotonic_ns();
+        windows.see(&end(1));
+        let (seen, failed) = windows.end();
+        assert_eq!(failed, None);
+        let at: Vec<u64> = seen.iter().map(|reading| reading.at_ns).collect();
+        assert_eq!(at.len(), 4);
+        assert!(at[0] >= began_ns + 30 * MS && at[1] >= began_ns + 70 * MS);
+        assert!(at[2] >= counted_ns && at[3] >= over_ns, "{at:?}");
+    }
+
+    #[test]
+    fn a_phase_that_ends_in_its_warm_up_has_no_window() {
+        let mut windows = begin(vec![Phase {
+            warmup_ms: 900,
+            ..Phase::steady("write", 100.0, 8, 100)
+        }]);
+        windows.soon(0, monotonic_ns());
+        windows.see(&end(0));
+        let (seen, failed) = windows.end();
+        assert!(seen.is_empty());
+        let failed = failed.expect("why");
+        assert!(
+            failed.starts_with("a measurement window is missing: "),
+            "{failed}"
+        );
+    }
+}
