@@ -283,7 +283,7 @@ pub fn server_notes(phases: &[PhaseResult]) -> Vec<String> {
         if found.surplus() > SURPLUS {
             notes.push(format!(
                 "{name}: the nodes coordinated {} requests, {} more than the {} operations of this run that ended: \
-                 other clients, or operations of several requests",
+                 other clients, traces, or operations of several requests",
                 thousands(found.coordinated),
                 percent(found.surplus()),
                 thousands(found.ended)
