@@ -76,7 +76,9 @@ pub(crate) fn begin(
     profiler.start(BEYOND)?;
     profiler.stop()?;
     let (node, event) = (asked.node.clone(), asked.event);
-    let work = move |ends: &Ends| Ok(vec![one(&mut profiler, &node, event, ends)?]);
+    let work = move |ends: &Ends<'_>| {
+        one(&mut profiler, &node, event, ends).map(|reading| vec![reading])
+    };
     Windows::begin("was not profiled", plan, Box::new(work)).map(Some)
 }
 
@@ -85,7 +87,7 @@ fn one(
     profiler: &mut Profiler,
     node: &str,
     event: ProfileEvent,
-    ends: &Ends,
+    ends: &Ends<'_>,
 ) -> Result<Reading, ClusterError> {
     ends.wait_for_start()?;
     let planned = ends.length();

@@ -245,7 +245,7 @@ mod tests {
     fn begin(phases: Vec<Phase>) -> Windows {
         let plan = RunPlan::new(vec![], Workload::Standard1, phases, Seed(1));
         // A reading at each end.
-        let work = |ends: &Ends<'_>| {
+        let work = |ends: &Ends<'_>| -> Result<Vec<Reading>, ClusterError> {
             let look = || Reading {
                 source: HOST.to_owned(),
                 at_ns: monotonic_ns(),
