@@ -137,12 +137,20 @@ fn asked(keyspaces: &BTreeSet<String>) -> Vec<Asked> {
     let mut all = vec![(Timer::Queue, values("type=Client,name=Queued"), None)];
     for (timer, scope) in COORDINATORS {
         let bean = |name| format!("type=ClientRequest,scope={scope},name={name}");
-        all.push((timer, values(&bean("Latency")), total(&bean("TotalLatency"))));
+        all.push((
+            timer,
+            values(&bean("Latency")),
+            total(&bean("TotalLatency")),
+        ));
     }
     for keyspace in keyspaces {
         for (timer, name) in REPLICAS {
             let bean = |kind| format!("type=Keyspace,keyspace={keyspace},name={name}{kind}");
-            all.push((timer, values(&bean("Latency")), total(&bean("TotalLatency"))));
+            all.push((
+                timer,
+                values(&bean("Latency")),
+                total(&bean("TotalLatency")),
+            ));
         }
     }
     all

@@ -76,9 +76,8 @@ pub(crate) fn begin(
     profiler.start(BEYOND)?;
     profiler.stop()?;
     let (node, event) = (asked.node.clone(), asked.event);
-    let work = move |ends: &Ends<'_>| {
-        one(&mut profiler, &node, event, ends).map(|reading| vec![reading])
-    };
+    let work =
+        move |ends: &Ends<'_>| one(&mut profiler, &node, event, ends).map(|reading| vec![reading]);
     Windows::begin("was not profiled", plan, Box::new(work)).map(Some)
 }
 

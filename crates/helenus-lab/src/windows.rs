@@ -219,7 +219,10 @@ impl Ends<'_> {
             let left = at_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
             let wish = match left {
                 Some(left) => self.wished.recv_timeout(left),
-                None => self.wished.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                None => self
+                    .wished
+                    .recv()
+                    .map_err(|_| RecvTimeoutError::Disconnected),
             };
             match wish {
                 Ok(Wish::PhaseEnd) | Err(RecvTimeoutError::Disconnected) => return true,

@@ -369,7 +369,10 @@ mod tests {
         let read = &times.all[&Timer::Read];
         assert_eq!((read.count, read.mean_us), (80, Some(25.0)));
         assert_eq!(read.p50_us, Some(86.0));
-        assert!(!times.all.contains_key(&Timer::Write), "nothing was written");
+        assert!(
+            !times.all.contains_key(&Timer::Write),
+            "nothing was written"
+        );
         assert_eq!(times.nodes["node2"][&Timer::Read].p50_us, Some(310.0));
         assert_eq!(ServerTimes::of(std::iter::empty(), 5), None);
     }

@@ -298,7 +298,7 @@ pub(crate) fn with_common(
     if let (Where::Kube { .. } | Where::Hosts { .. }, true) = (&place, common.server_times) {
         let text = "--server-times reads MBeans of nodes that run on this machine";
         return Err(CommandError::new(code::USAGE, text)
-            .hint("name your cluster with --cluster, or leave --server-times out"));
+            .hint("name your cluster with --cluster, or leave --server-times out".to_owned()));
     }
     Ok(BenchRequest {
         consistency: level(common.cl),

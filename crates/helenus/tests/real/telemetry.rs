@@ -105,7 +105,10 @@ fn servers_and_client_agree(home: &Home) {
         let phase = &said.json()["result"]["phases"][place];
         let times = &phase["around"]["server_times"];
         let service = &phase["total"]["service"];
-        let (coordinator, replica) = (&times["all"][scope], &times["all"][format!("local_{scope}")]);
+        let (coordinator, replica) = (
+            &times["all"][scope],
+            &times["all"][format!("local_{scope}")],
+        );
         let near = |counted: &Value| {
             let share = number(counted) / number(&phase["total"]["completed"]);
             assert!((0.98..=1.02).contains(&share), "{share} in {times}, {said}");
