@@ -282,11 +282,11 @@ pub fn server_notes(phases: &[PhaseResult]) -> Vec<String> {
         }
         if found.surplus() > SURPLUS {
             notes.push(format!(
-                "{name}: the nodes coordinated {} requests, {} more than the {} operations of this run that ended: \
-                 other clients, traces, or operations of several requests",
+                "{name}: the nodes coordinated {} requests for {} operations, {} more: other clients, traces, reads of \
+                 conditional writes, or operations of several requests",
                 thousands(found.coordinated),
-                percent(found.surplus()),
-                thousands(found.ended)
+                thousands(found.ended),
+                percent(found.surplus())
             ));
         }
     }

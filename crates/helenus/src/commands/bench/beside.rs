@@ -254,8 +254,22 @@ mod tests {
             phase.operations = [("write".to_owned(), one)].into();
             phase
         };
-        insta::assert_snapshot!(text(&[times(1)], false), @"");
-        insta::assert_snapshot!(text(&[times(4)], true), @"");
+        insta::assert_snapshot!(text(&[times(1)], false), @"
+        server times  time                node   requests  mean, ms  p50, ms  p99, ms  max, ms
+        write         client: write                 1,500      2.60     2.60     2.60     2.60
+                      coordinator: write  node1     1,500      1.80     1.92     1.92     1.92
+        ");
+        insta::assert_snapshot!(text(&[times(4)], true), @"
+        server times  time                node   requests  mean, ms  p50, ms  p99, ms  max, ms
+        write         client: write                 1,500      2.60     2.60     2.60     2.60
+                      request queue       all       1,500         –     1.92     1.92     1.92
+                                          node2     1,500         –     1.92     1.92     1.92
+                      coordinator: write  all       3,000      1.90     1.92     1.92     1.92
+                                          node1     1,500      1.80     1.92     1.92     1.92
+                                          node3     1,500      2.00     1.92     1.92     1.92
+        write: the times of node4 are missing: not read at both ends of the measurement window
+        write: the nodes coordinated 3,000 requests for 1,500 operations, 100 % more: other clients, traces, reads of conditional writes, or operations of several requests
+        ");
         // What was stored before is read.
         let old = phase(Around::default());
         let json = serde_json::to_string(&old).expect("writes");
