@@ -433,7 +433,11 @@ impl PhaseResult {
         let doubts = judge(&facts, outside);
         let window = (end.measured_from_ns, end.measured_to_ns);
         let around = beside.around.clone();
-        let around = around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
+        let mut around =
+            around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
+        if let Some(times) = &mut around.server_times {
+            times.ended = completed_within + total.failures();
+        }
         Self {
             name: phase.name.clone(),
             rate_per_s: phase.rate_per_s,

@@ -201,20 +201,14 @@ pub struct ServerTimes {
     pub missing: Vec<String>,
     /// Requests of clients that the nodes coordinated.
     pub coordinated: u64,
-    /// Operations of this run that ended.
+    /// Operations of this run that ended in the window, those that started before it included.
     pub ended: u64,
 }
 
 impl ServerTimes {
-    /// Of what the nodes' timers counted, and the run's operations that ended meanwhile; none where no node was asked.
-    pub fn of<'a>(
-        seen: impl Iterator<Item = (&'a str, &'a NodeTimers)>,
-        ended: u64,
-    ) -> Option<Self> {
-        let mut times = Self {
-            ended,
-            ..Self::default()
-        };
+    /// Of what the nodes' timers counted, without the run's own operations; none where no node was asked.
+    pub fn of<'a>(seen: impl Iterator<Item = (&'a str, &'a NodeTimers)>) -> Option<Self> {
+        let mut times = Self::default();
         let mut all: BTreeMap<Timer, Buckets> = BTreeMap::new();
         for (node, found) in seen {
             if found.timers.is_empty() {
@@ -362,7 +356,10 @@ mod tests {
             ("node3", node(&[])),
         ];
         let seen = seen.iter().map(|(name, timers)| (*name, timers));
-        let times = ServerTimes::of(seen, 100).expect("nodes");
+        let times = ServerTimes {
+            ended: 100,
+            ..ServerTimes::of(seen).expect("nodes")
+        };
         assert_eq!(times.missing, ["node3"]);
         assert_eq!(times.coordinated, 104);
         assert!((times.surplus() - 0.04).abs() < 1e-9);
@@ -374,6 +371,6 @@ mod tests {
             "nothing was written"
         );
         assert_eq!(times.nodes["node2"][&Timer::Read].p50_us, Some(310.0));
-        assert_eq!(ServerTimes::of(std::iter::empty(), 5), None);
+        assert_eq!(ServerTimes::of(std::iter::empty()), None);
     }
 }

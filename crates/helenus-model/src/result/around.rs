@@ -91,7 +91,7 @@ impl Around {
                 .collect(),
             emulator: window.emulated(),
             traces: Traces::of(window.traces()),
-            server_times: ServerTimes::of(window.timers(), ended),
+            server_times: ServerTimes::of(window.timers()),
             profiles: window
                 .profiles()
                 .map(|(node, at_ns, profile)| Profiled::of(node, at_ns, profile))

@@ -242,7 +242,10 @@ mod tests {
             let nodes = nodes.iter().take(count);
             let nodes = nodes.map(|(node, timers)| (*node, timers));
             let mut phase = phase(Around {
-                server_times: ServerTimes::of(nodes, 1500),
+                server_times: ServerTimes::of(nodes).map(|times| ServerTimes {
+                    ended: 1500,
+                    ..times
+                }),
                 ..Around::default()
             });
             let mut service = Histogram::default();
