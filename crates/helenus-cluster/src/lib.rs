@@ -55,6 +55,7 @@ pub mod secure;
 pub mod shim;
 pub mod store;
 mod superuser;
+pub mod timers;
 pub mod tools;
 
 // Data: schemas, rows and settings of clusters that run.

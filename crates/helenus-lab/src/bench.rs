@@ -21,9 +21,10 @@ use self::pods::{clocks, without};
 use self::searching::Searching;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
-use crate::flame::Profiles;
+use crate::flame;
 use crate::generator::{self, GeneratorError, Stand};
 use crate::ledger;
+use crate::server_times;
 use crate::target::{self, Target, TargetError};
 use crate::traces::Traced;
 use crate::watch::Watch;
@@ -360,6 +361,7 @@ impl Bench<'_> {
             search: request.search.clone(),
             profile: self.profile_plan(),
             trace: request.trace,
+            server_times: request.server_times,
             round_trips: self.round_trips.clone(),
         }
     }
@@ -384,6 +386,7 @@ impl Bench<'_> {
             search: None,
             profile: None,
             trace: None,
+            server_times: false,
             // What one process reaches is the rate to begin with.
             processes: 1,
             ..self.run_plan(vec![phase])
@@ -442,10 +445,11 @@ impl Bench<'_> {
         }
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
-        let mut profiles = match &self.cluster {
-            Some(state) => Profiles::begin(self.context, state, &plan)?,
-            None => None,
-        };
+        let mut in_windows = Vec::new();
+        if let Some(state) = &self.cluster {
+            in_windows.extend(flame::begin(self.context, state, &plan)?);
+            in_windows.extend(server_times::begin(self.context, state, &plan)?);
+        }
         self.faults = match &self.cluster {
             Some(state) => {
                 Faults::begin(self.context, state, &plan).map_err(GeneratorError::Start)?
@@ -487,9 +491,9 @@ impl Bench<'_> {
                     store_readings(history, &seen);
                     watch.add(&seen);
                 }
-                if let Some(profiles) = &mut profiles {
-                    profiles.see(line);
-                    let seen = profiles.take();
+                for windows in &mut in_windows {
+                    windows.see(line);
+                    let seen = windows.take();
                     store_readings(history, &seen);
                     watch.add(&seen);
                 }
@@ -542,15 +546,11 @@ impl Bench<'_> {
             store_readings(history, &seen);
             watch.add(&seen);
         }
-        if let Some(profiles) = profiles {
-            let (seen, failed) = profiles.end();
+        for windows in in_windows {
+            let (seen, failed) = windows.end();
             store_readings(history, &seen);
             watch.add(&seen);
-            failed.inspect(|why| {
-                events(LabEvent::Missing(&format!(
-                    "a measurement window was not profiled: {why}"
-                )));
-            });
+            failed.inspect(|why| events(LabEvent::Missing(why)));
         }
         if let (Some(target), Ok(_)) = (&self.target, &ran) {
             match traced.read(target) {

@@ -17,11 +17,13 @@ pub mod levels;
 pub mod metrics;
 pub mod populate;
 pub mod search;
+mod server_times;
 pub mod serving;
 pub mod stress;
 pub mod target;
 mod traces;
 pub mod unload;
 pub mod watch;
+mod windows;
 
 pub use bench::{BenchError, BenchRequest, Finished, LabEvent, run};

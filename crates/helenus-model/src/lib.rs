@@ -105,6 +105,7 @@ pub mod run_plan;
 
 pub mod sample;
 
+pub mod server_times;
 pub mod trace;
 
 pub mod agent;

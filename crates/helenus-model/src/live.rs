@@ -238,7 +238,11 @@ impl Picture {
                 self.events
                     .push_back((reading.source.clone(), at_ns, event.clone()));
             }
-            Seen::Emulator(_) | Seen::Slowest(_) | Seen::Traced(_) | Seen::Profile(_) => {}
+            Seen::Emulator(_)
+            | Seen::Slowest(_)
+            | Seen::Traced(_)
+            | Seen::Timers(_)
+            | Seen::Profile(_) => {}
         }
         self.forget();
     }

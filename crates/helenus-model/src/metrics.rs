@@ -96,7 +96,11 @@ impl Board {
                 *count += 1;
                 *ns += event.to_ns.saturating_sub(at_ns);
             }
-            Seen::Emulator(_) | Seen::Slowest(_) | Seen::Traced(_) | Seen::Profile(_) => {}
+            Seen::Emulator(_)
+            | Seen::Slowest(_)
+            | Seen::Traced(_)
+            | Seen::Timers(_)
+            | Seen::Profile(_) => {}
         }
     }
 

@@ -10,6 +10,7 @@ use crate::sample::{
     FailureKind, Footer, Header, OperationInterval, PhaseEnd, Standing, StartMeans,
 };
 use crate::seed::Seed;
+use crate::server_times::ServerTimes;
 use crate::stats::Blocks;
 use crate::steady::Steadiness;
 use crate::tail::{Evidence, Tail};
@@ -171,6 +172,9 @@ pub struct Around {
     /// What coordinators wrote down of traced operations, where some were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<Traces>,
+    /// What the nodes' own timers counted, where they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_times: Option<ServerTimes>,
 }
 
 /// One operation of one phase.
@@ -429,7 +433,11 @@ impl PhaseResult {
         let doubts = judge(&facts, outside);
         let window = (end.measured_from_ns, end.measured_to_ns);
         let around = beside.around.clone();
-        let around = around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
+        let mut around =
+            around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
+        if let Some(times) = &mut around.server_times {
+            times.ended = completed_within + total.failures();
+        }
         Self {
             name: phase.name.clone(),
             rate_per_s: phase.rate_per_s,

@@ -103,6 +103,9 @@ pub struct RunPlan {
     /// Operations of each measurement window that their coordinators trace; none traces nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<u32>,
+    /// Whether the nodes' own timers are read at both ends of each measurement window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub server_times: bool,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -327,6 +330,7 @@ impl RunPlan {
             search: None,
             profile: None,
             trace: None,
+            server_times: false,
             round_trips: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::flame::Profile;
 use crate::sample::SlowOperation;
+use crate::server_times::NodeTimers;
 use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,8 @@ pub enum Seen {
     Slowest(Slowest),
     /// A traced operation; `at_ns` is its end.
     Traced(Trace),
+    /// What a node's timers counted in a measurement window; `at_ns` is its start.
+    Timers(NodeTimers),
     /// A node's stacks; `at_ns` is the beginning of the profile.
     Profile(Profile),
     /// Something with a beginning and an end; `at_ns` is its beginning.

@@ -105,6 +105,8 @@ pub struct BenchRequest {
     pub profile: Option<ProfileAsked>,
     /// Operations of each measurement window that their coordinators trace; none traces nothing.
     pub trace: Option<u32>,
+    /// Whether the nodes' own timers are read at both ends of each measurement window.
+    pub server_times: bool,
     /// Its place in a comparison of levels.
     pub cell: Option<Cell>,
     /// A word to find the run by.
@@ -147,6 +149,7 @@ impl BenchRequest {
             ledger: None,
             profile: None,
             trace: None,
+            server_times: false,
             cell: None,
             tag: None,
             recorded: true,

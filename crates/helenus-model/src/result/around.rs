@@ -6,6 +6,7 @@ use crate::flame::Profiled;
 use crate::histogram::Histogram;
 use crate::sample::CoordinatorInterval;
 use crate::seed::Seed;
+use crate::server_times::ServerTimes;
 use crate::tail::Evidence;
 use crate::telemetry::{EventKind, NodeSample, Reading, Seen, Window};
 use crate::trace::Traces;
@@ -90,6 +91,7 @@ impl Around {
                 .collect(),
             emulator: window.emulated(),
             traces: Traces::of(window.traces()),
+            server_times: ServerTimes::of(window.timers()),
             profiles: window
                 .profiles()
                 .map(|(node, at_ns, profile)| Profiled::of(node, at_ns, profile))

@@ -2,6 +2,7 @@
 //! Refuses colours, widths and tags: who prints has them.
 
 use super::PhaseResult;
+use crate::server_times::{ServerTimes, Times};
 use crate::tail::{Overlap, Slow, Tail};
 use crate::trace::{Trace, TracedTimes};
 use crate::units::{Bytes, digits, percent, thousands};
@@ -39,6 +40,9 @@ impl Grid {
         (0..self.heads.len()).filter(has).collect()
     }
 }
+
+/// Requests more than operations that are noted, as a share of the operations: less crosses the window's ends.
+const SURPLUS: f64 = 0.02;
 
 const DASH: &str = "–";
 
@@ -207,6 +211,86 @@ pub fn nodes(phases: &[PhaseResult]) -> Grid {
         })
     });
     Grid::new("nodes", heads, each)
+}
+
+/// The phases in which the nodes' own timers were read.
+fn served(phases: &[PhaseResult]) -> impl Iterator<Item = (&PhaseResult, &ServerTimes)> {
+    let each = phases.iter();
+    each.filter_map(|phase| Some((phase, phase.around.server_times.as_ref()?)))
+}
+
+/// Service times of each phase's operations, and below them the times of the nodes' own timers; of several nodes all
+/// together, and `each` where that is asked for.
+pub fn server_times(phases: &[PhaseResult], each: bool) -> Grid {
+    let heads = [
+        "phase",
+        "time",
+        "node",
+        ">requests",
+        ">mean, ms",
+        ">p50, ms",
+        ">p99, ms",
+        ">max, ms",
+    ];
+    let mut rows = Vec::new();
+    for (phase, found) in served(phases) {
+        let row = |time: String, node: &str, times: &Times| {
+            [
+                phase.name.clone(),
+                time,
+                node.to_owned(),
+                thousands(times.count),
+                or_dash(times.mean_us, ms),
+                or_dash(times.p50_us, ms),
+                or_dash(times.p99_us, ms),
+                ms(times.max_us),
+            ]
+        };
+        for (operation, one) in &phase.operations {
+            let service = one.service.as_ref().map(|service| Times {
+                count: service.count,
+                mean_us: Some(service.mean_us),
+                p50_us: service.p50_us,
+                p99_us: service.p99_us,
+                max_us: service.max_us,
+            });
+            rows.extend(service.map(|times| row(format!("client: {operation}"), "", &times)));
+        }
+        for (timer, times) in &found.all {
+            let nodes = found.nodes.iter();
+            let nodes = nodes.filter_map(|(node, own)| Some((node, own.get(timer)?)));
+            let only = found.nodes.keys().next().filter(|_| found.nodes.len() == 1);
+            let together = only.map_or("all", String::as_str);
+            rows.push(row(timer.words().to_owned(), together, times));
+            let apart = nodes.filter(|_| each && only.is_none());
+            rows.extend(apart.map(|(node, own)| row(timer.words().to_owned(), node, own)));
+        }
+    }
+    Grid::new("server times", heads, rows.into_iter())
+}
+
+/// What a reader of the nodes' own times must know: nodes that are missing, and requests that were not this run's.
+pub fn server_notes(phases: &[PhaseResult]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (phase, found) in served(phases) {
+        let name = &phase.name;
+        if !found.missing.is_empty() {
+            notes.push(format!(
+                "{name}: the times of {} are missing: not read at both ends of the measurement window",
+                found.missing.join(", ")
+            ));
+        }
+        if found.surplus() > SURPLUS {
+            notes.push(format!(
+                "{name}: the nodes coordinated {} requests for {} operations, {} more: other clients, traces, reads of \
+                 conditional writes, or operations of several requests",
+                thousands(found.coordinated),
+                thousands(found.ended),
+                percent(found.surplus())
+            ));
+        }
+    }
+    notes
 }
 
 /// The traced operations of each phase: phase, operation, times.

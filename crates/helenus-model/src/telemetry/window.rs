@@ -7,6 +7,7 @@ use super::{
 };
 use crate::fault::script::spoken_of;
 use crate::flame::{Profile, ProfilePlan};
+use crate::server_times::NodeTimers;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -235,6 +236,17 @@ impl<'a> Window<'a> {
         let readings = self.readings.iter();
         readings.filter_map(move |reading| match &reading.seen {
             Seen::Traced(trace) if within.contains(&reading.at_ns) => Some(trace),
+            _ => None,
+        })
+    }
+
+    /// What nodes' timers counted in it, each with its node: the moments at which they were read lie beside its ends.
+    pub fn timers(&self) -> impl Iterator<Item = (&'a str, &'a NodeTimers)> + use<'a> {
+        let within = self.from_ns..self.to_ns;
+        self.readings.iter().filter_map(move |r| match &r.seen {
+            Seen::Timers(timers) if within.contains(&(r.at_ns / 2 + timers.to_ns / 2)) => {
+                Some((r.source.as_str(), timers))
+            }
             _ => None,
         })
     }

@@ -162,6 +162,7 @@ fn sections(report: &RunReport<'_>, time: Option<&Time>, searched: bool) -> Vec<
             ..Section::open("operations", "By operation", of(tables::operations))
         },
         Section::folded("tail", "Whose tail it is", of(tail::section)),
+        Section::folded("server-times", "Server times", of(tail::server_times)),
         Section::folded("traces", "Traced operations", of(tail::traces)),
         Section::folded("events", "Events", events.unwrap_or_default()),
         Section::folded("nodes", "The nodes", around + &over(around::nodes)),

@@ -1,5 +1,5 @@
-//! The tail of each phase: what the slowest operations overlapped, against chance, what each coordinator answered, and what
-//! traced operations took.
+//! The tail of each phase: what the slowest operations overlapped, against chance, what each coordinator answered, what
+//! nodes' own timers counted, and what traced operations took.
 //! Refuses a share without the share that chance explains.
 
 use crate::report::page::grid;
@@ -67,6 +67,24 @@ pub(super) fn nodes(result: &RunResult) -> String {
              elsewhere the kernel does not count it by node.</p>\n"
         ),
     }
+}
+
+/// The nodes' own times beside the service times; empty where they were not read.
+pub(super) fn server_times(result: &RunResult) -> String {
+    let times = grid(&tables::server_times(&result.phases, true));
+    if times.is_empty() {
+        return times;
+    }
+    let notes: String = tables::server_notes(&result.phases)
+        .iter()
+        .map(|note| format!("<p class=\"note\">{}</p>\n", words::html(note)))
+        .collect();
+    format!(
+        "<p class=\"note\">Differences of the nodes' own timers between the ends of the measurement window. Their \
+         percentiles are upper bounds of buckets that are 20 % wide; means are exact. What the client's times are longer \
+         than the coordinators' is network, request queue, protocol and client; what these are longer than the \
+         replicas' is waiting for other replicas, and the coordinator's own work.</p>\n{times}{notes}"
+    )
 }
 
 /// Traced operations: how long they were in their coordinators, and at what; empty where nothing was traced.

@@ -5,6 +5,7 @@ use crate::values::{comparison, run};
 use helenus_model::comparison::Claim;
 use helenus_model::result::NodeAround;
 use helenus_model::sample::{MeasuredFrom, SlowOperation};
+use helenus_model::server_times::{Buckets, NodeTimers, ServerTimes, Timer};
 use helenus_model::tail::{Cause, Overlap, Slow, Tail, TailAbove};
 use helenus_model::telemetry::Emulated;
 use helenus_model::trace::{Step, Trace, Traces};
@@ -115,6 +116,36 @@ fn traced_operations_have_a_section_and_their_words_are_text() {
     let (_, section) = page.split_once("<h2>Traced operations").expect("a section");
     let (section, _) = section.split_once("</section>").unwrap_or((section, ""));
     for part in ["1.50", "0.900", "0.600", "87 %", "the slowest traced"] {
+        assert!(section.contains(part), "{part} in {section}");
+    }
+    assert!(!page.contains(HOSTILE));
+}
+
+#[test]
+fn the_nodes_own_times_have_a_section() {
+    let mut run = run(&["write"], 12, 200);
+    assert!(!run_html(&run.report()).contains("Server times"));
+    let mut values = vec![0; 128];
+    values[37] = 2400;
+    let buckets = Buckets::of(&values, Some(3_600_000)).expect("a known form");
+    let timers = |timers| NodeTimers { to_ns: 1, timers };
+    let nodes = [
+        (HOSTILE, timers([(Timer::Write, buckets)].into())),
+        ("node2", timers([].into())),
+    ];
+    let seen = nodes.iter().map(|(node, timers)| (*node, timers));
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[0].around.server_times = ServerTimes::of(seen);
+    let page = run_html(&run.report());
+    let (_, section) = page.split_once("<h2>Server times").expect("a section");
+    let (section, _) = section.split_once("</section>").unwrap_or((section, ""));
+    for part in [
+        "coordinator: write",
+        "2,400",
+        "1.50",
+        "1.92",
+        "of node2 are",
+    ] {
         assert!(section.contains(part), "{part} in {section}");
     }
     assert!(!page.contains(HOSTILE));

@@ -101,6 +101,10 @@ pub(crate) struct CommonLoad {
     /// beside service times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(TRACES_MOST)))]
     pub(crate) trace: Option<u32>,
+    /// Read the nodes' own timers at both ends of each measurement window: shows times in the request queue, in
+    /// coordinators and in replicas beside service times; the warm-up is not lengthened then
+    #[arg(long)]
+    pub(crate) server_times: bool,
     #[command(flatten)]
     pub(crate) shown: Shown,
     /// How arrivals are spread over time

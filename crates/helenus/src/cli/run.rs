@@ -36,6 +36,8 @@ use std::time::Duration;
                                          what is read must be what was written
   helenus run kv --rate 2000 --trace 100 --detail
                                          100 operations traced by the nodes: network, server, step by step
+  helenus run kv --rate 2000 --server-times
+                                         the nodes' own times: request queue, coordinators, replicas
   helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
                                          two generators as pods of a Job, away from the nodes
   helenus run kv --rate 2000 --on hosts:demo
@@ -79,7 +81,7 @@ pub(crate) struct Run {
 }
 
 /// What a search for a rate decides itself, or cannot have.
-const SEARCHES_WITHOUT: [&str; 11] = [
+const SEARCHES_WITHOUT: [&str; 12] = [
     "agents",
     "rate",
     "rate_steps",
@@ -90,6 +92,7 @@ const SEARCHES_WITHOUT: [&str; 11] = [
     "flame",
     "ledger",
     "positions",
+    "server_times",
     "trace",
 ];
 

@@ -295,6 +295,11 @@ pub(crate) fn with_common(
             "leave it out, or trace a statement with `helenus kube cql {name}`"
         )));
     }
+    if let (Where::Kube { .. } | Where::Hosts { .. }, true) = (&place, common.server_times) {
+        let text = "--server-times reads MBeans of nodes that run on this machine";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("name your cluster with --cluster, or leave --server-times out".to_owned()));
+    }
     Ok(BenchRequest {
         consistency: level(common.cl),
         client_dc: common.client_dc.clone(),
@@ -314,6 +319,7 @@ pub(crate) fn with_common(
             event: event.into(),
         }),
         trace: common.trace,
+        server_times: common.server_times,
         max_errors: common.max_errors,
         tag: common.tag.clone(),
         command: disturb::words(),
@@ -351,7 +357,7 @@ fn shape(load: &BenchLoad, workload: &Workload) -> BenchShape {
             load.common.warmup,
             load.common.duration.is_some() || load.common.count.is_some(),
             &load.common.faults,
-        ) && load.common.flame.is_none(),
+        ) && !looks_into_windows(&load.common),
         population: load.population,
         arrivals: arrivals(load.common.arrivals),
         in_order: load.in_order,
@@ -380,6 +386,12 @@ pub(crate) fn settles(asked: Option<Warmup>, bounded: bool, faults: &[String]) -
         Some(Warmup::Time(_)) => false,
         None => !bounded,
     }
+}
+
+/// Whether something happens at the ends of each measurement window: they must be known beforehand, so no warm-up is
+/// lengthened.
+pub(crate) fn looks_into_windows(common: &CommonLoad) -> bool {
+    common.flame.is_some() || common.server_times
 }
 
 fn kind(arg: PhaseArg) -> PhaseKind {

@@ -122,7 +122,7 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         extent: extent(load, count),
         warmup_ms: bench::warmup_ms(load.common.warmup, counted),
         settle: bench::settles(load.common.warmup, bounded, &load.common.faults)
-            && load.common.flame.is_none(),
+            && !bench::looks_into_windows(&load.common),
         arrivals: bench::arrivals(load.common.arrivals),
         population: load.population.or(chosen.population),
         positions,

@@ -33,6 +33,15 @@ fn what_cannot_be_profiled_is_refused_with_a_cure() {
         searched.starts_with("2 error: ") && searched.contains("--trace"),
         "{searched}"
     );
+    insta::assert_snapshot!(traced("--server-times --hosts 127.0.0.1"), @"
+    2 error: --server-times reads MBeans of nodes that run on this machine
+    hint: name your cluster with --cluster, or leave --server-times out
+    ");
+    let searched = traced("--server-times --slo p99<10ms");
+    assert!(
+        searched.starts_with("2 error: ") && searched.contains("--server-times"),
+        "{searched}"
+    );
     lab.write("notes.txt", "mine");
     let notes = lab.path("notes.txt");
     let kept = refused(&format!("flame c -o {}", notes.display()));

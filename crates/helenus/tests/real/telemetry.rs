@@ -87,6 +87,7 @@ pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
     let shares: f64 = steps.iter().map(|step| number(&step["share"])).sum();
     assert!((0.5..=1.001).contains(&shares), "{traced}");
     assert_eq!(traced["slowest"][0]["coordinator"], "node1", "{traced}");
+    servers_and_client_agree(&home);
     // The archive is still mapped beside the log of collections.
     let listed = home.helenus(&["list", "--format", "json"]).ok().json();
     let node = &listed["clusters"][0]["nodes"][0];
@@ -94,6 +95,35 @@ pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
     let log = home.path().join("state/clusters/c/node1/logs/gc.log");
     let log = fs_err::read_to_string(log).expect("a log of collections");
     assert!(log.starts_with('[') && log.contains("ns]["), "{log}");
+}
+
+/// The nodes count what the client counts, and no request is in them for longer than the client waits for it.
+fn servers_and_client_agree(home: &Home) {
+    let words = "bench --cluster c --phases write,read --rate 400 --duration 3s --warmup 1s --server-times --format json";
+    let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
+    for (place, scope) in ["write", "read"].into_iter().enumerate() {
+        let phase = &said.json()["result"]["phases"][place];
+        let times = &phase["around"]["server_times"];
+        let service = &phase["total"]["service"];
+        let (coordinator, replica) = (
+            &times["all"][scope],
+            &times["all"][format!("local_{scope}")],
+        );
+        let near = |counted: &Value| {
+            let share = number(counted) / number(&phase["total"]["completed"]);
+            assert!((0.98..=1.02).contains(&share), "{share} in {times}, {said}");
+        };
+        near(&times["coordinated"]);
+        near(&coordinator["count"]);
+        near(&replica["count"]);
+        assert!(number(&times["all"]["queue"]["count"]) > 0.0, "{times}");
+        let means = [service, coordinator, replica].map(|one| number(&one["mean_us"]));
+        assert!(means.is_sorted_by(|a, b| a > b), "{means:?} in {times}");
+        // The bound of a bucket is at most 20 % above what is in it.
+        let (inner, outer) = (number(&coordinator["p50_us"]), number(&service["p50_us"]));
+        assert!(inner <= outer * 1.2, "{inner}, {outer} in {times}");
+        assert_eq!(times["nodes"]["node1"], times["all"], "{times}");
+    }
 }
 
 pub(crate) fn a_gc_bound_node_is_told_by_name() {

@@ -3,6 +3,7 @@
 
 use super::super::{CompactionSample, GeneratorSample, under_way};
 use super::*;
+use crate::server_times::{Buckets, Timer};
 
 const S: u64 = 1_000_000_000;
 
@@ -48,6 +49,29 @@ fn a_counter_at_an_end_lies_between_the_readings_around_it() {
     assert_eq!(cpu(&readings, 20 * S, 21 * S), None);
     assert_eq!(cpu(&readings, 11 * S, 11 * S), None);
     assert_eq!(cpu(&[], 10 * S, 12 * S), None);
+}
+
+#[test]
+fn timers_belong_to_the_window_in_whose_middle_they_were_read() {
+    let read = |name: &str, from_ms: u64, to_ms: u64| Reading {
+        source: name.into(),
+        at_ns: from_ms * S / 1000,
+        seen: Seen::Timers(NodeTimers {
+            to_ns: to_ms * S / 1000,
+            timers: [(Timer::CasRead, Buckets::default())].into(),
+        }),
+    };
+    let all = [read("a", 10_002, 20_004), read("b", 19_999, 30_001)];
+    let json = serde_json::to_string(&all).expect("writes");
+    let readings: Vec<Reading> = serde_json::from_str(&json).expect("reads");
+    assert_eq!(readings, all);
+    let of = |from_s: u64, to_s: u64| {
+        let window = Window::new(&readings, from_s * S, to_s * S);
+        window.timers().map(|(node, _)| node).collect::<Vec<_>>()
+    };
+    assert_eq!(of(10, 20), ["a"]);
+    assert_eq!(of(20, 30), ["b"]);
+    assert!(of(30, 40).is_empty());
 }
 
 #[test]

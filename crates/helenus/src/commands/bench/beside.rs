@@ -32,6 +32,10 @@ pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
         .concat(),
     };
     all.push_str(&super::distance::table(phases));
+    all.push_str(&below(tables::server_times(phases, detail)));
+    for note in tables::server_notes(phases) {
+        let _infallible = writeln!(all, "{note}");
+    }
     all.push_str(&below(tables::traces(phases)));
     if detail {
         all.push_str(&below(tables::steps(phases)));
@@ -77,8 +81,12 @@ fn lines(phases: &[PhaseResult]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use helenus_model::result::{Around, CoordinatorResult, NodeAround, OperationResult};
+    use helenus_model::histogram::Histogram;
+    use helenus_model::result::{
+        Around, CoordinatorResult, Distribution, NodeAround, OperationResult,
+    };
     use helenus_model::sample::{SlowOperation, Standing};
+    use helenus_model::server_times::{Buckets, NodeTimers, ServerTimes, Timer};
     use helenus_model::tail::{Cause, Overlap, Slow, TailAbove};
     use helenus_model::trace::{Step, Trace, Traces};
     use std::collections::BTreeMap;
@@ -205,6 +213,71 @@ mod tests {
          0.120  node1  Executing single-partition query on kv
         ");
         assert_eq!(text(&[with(None)], true), "");
+    }
+
+    #[test]
+    fn the_nodes_own_times_are_below_the_clients_and_with_detail_by_node() {
+        let mut values = vec![0; 128];
+        values[37] = 1500;
+        let seen = |timer: Timer, total_us| NodeTimers {
+            to_ns: 1,
+            timers: Buckets::of(&values, total_us)
+                .map(|buckets| (timer, buckets))
+                .into_iter()
+                .collect(),
+        };
+        let nodes = [
+            ("node1", seen(Timer::Write, Some(2_700_000))),
+            ("node2", seen(Timer::Queue, None)),
+            ("node3", seen(Timer::Write, Some(3_000_000))),
+            (
+                "node4",
+                NodeTimers {
+                    to_ns: 1,
+                    timers: BTreeMap::new(),
+                },
+            ),
+        ];
+        let times = |count: usize| {
+            let nodes = nodes.iter().take(count);
+            let nodes = nodes.map(|(node, timers)| (*node, timers));
+            let mut phase = phase(Around {
+                server_times: ServerTimes::of(nodes).map(|times| ServerTimes {
+                    ended: 1500,
+                    ..times
+                }),
+                ..Around::default()
+            });
+            let mut service = Histogram::default();
+            (0..1500).for_each(|_| service.record(2_600_000));
+            let one = OperationResult {
+                service: Distribution::of(&service),
+                ..OperationResult::default()
+            };
+            phase.operations = [("write".to_owned(), one)].into();
+            phase
+        };
+        insta::assert_snapshot!(text(&[times(1)], false), @"
+        server times  time                node   requests  mean, ms  p50, ms  p99, ms  max, ms
+        write         client: write                 1,500      2.60     2.60     2.60     2.60
+                      coordinator: write  node1     1,500      1.80     1.92     1.92     1.92
+        ");
+        insta::assert_snapshot!(text(&[times(4)], true), @"
+        server times  time                node   requests  mean, ms  p50, ms  p99, ms  max, ms
+        write         client: write                 1,500      2.60     2.60     2.60     2.60
+                      request queue       all       1,500         –     1.92     1.92     1.92
+                                          node2     1,500         –     1.92     1.92     1.92
+                      coordinator: write  all       3,000      1.90     1.92     1.92     1.92
+                                          node1     1,500      1.80     1.92     1.92     1.92
+                                          node3     1,500      2.00     1.92     1.92     1.92
+        write: the times of node4 are missing: not read at both ends of the measurement window
+        write: the nodes coordinated 3,000 requests for 1,500 operations, 100 % more: other clients, traces, reads of conditional writes, or operations of several requests
+        ");
+        // What was stored before is read.
+        let old = phase(Around::default());
+        let json = serde_json::to_string(&old).expect("writes");
+        assert!(!json.contains("server_times"), "{json}");
+        assert_eq!(serde_json::from_str::<PhaseResult>(&json).ok(), Some(old));
     }
 
     #[test]
