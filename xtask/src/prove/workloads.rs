@@ -81,11 +81,10 @@ struct Sum {
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let shape = SHAPES.iter().find(|(name, _)| *name == variant);
     let (_, words) = shape.ok_or("no such shape")?;
-    rig.clear()?;
-    rig.run(&[&["up", NAME, "--preset", "tiny"], *words].concat())?;
-    let outcome = measure(rig);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&[&["up", NAME, "--preset", "tiny"], *words].concat())?;
+        measure(rig)
+    })
 }
 
 fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
