@@ -146,51 +146,31 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         for campaign in &CAMPAIGNS {
             println!("{:<10} {}", campaign.name, campaign.about);
         }
-        println!("{:<10} {}", "believe", believe::ABOUT);
-        println!("{:<10} {}", "hosts", hosts::ABOUT);
-        println!("{:<10} {}", "kube", kube::ABOUT);
-        println!("{:<10} {}", "like", like::ABOUT);
-        println!("{:<10} {}", "null", null::ABOUT);
-        println!("{:<10} {}", "sstables", sstables::ABOUT);
-        println!("{:<10} {}", "stack", stack::ABOUT);
+        for (name, about) in [
+            ("believe", believe::ABOUT),
+            ("hosts", hosts::ABOUT),
+            ("kube", kube::ABOUT),
+            ("like", like::ABOUT),
+            ("null", null::ABOUT),
+            ("sstables", sstables::ABOUT),
+            ("stack", stack::ABOUT),
+        ] {
+            println!("{name:<10} {about}");
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
-    if let ["like", rest @ ..] = words {
-        return Ok(if like::run(&root, rest)? {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
-    }
-    if let ["hosts", rest @ ..] = words {
-        return Ok(match hosts::run(&root, rest)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        });
-    }
-    if let ["kube", rest @ ..] = words {
-        return Ok(if kube::run(&root, rest)? {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
-    }
-    if let ["stack", rest @ ..] = words {
-        return Ok(match stack::run(&root, rest)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        });
-    }
-    if let ["sstables", rest @ ..] = words {
-        return Ok(match sstables::run(&root, rest)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        });
-    }
-    if let ["null", rest @ ..] = words {
-        null::run(&root, rest)?;
-        return Ok(ExitCode::SUCCESS);
+    let own: Option<Alone> = match words.first().copied() {
+        Some("like") => Some(like::run),
+        Some("hosts") => Some(hosts::run),
+        Some("kube") => Some(kube::run),
+        Some("stack") => Some(stack::run),
+        Some("sstables") => Some(sstables::run),
+        Some("null") => Some(|root, rest| null::run(root, rest).map(|()| true)),
+        _ => None,
+    };
+    if let Some(own) = own {
+        return own(&root, &words[1..]).map(exit);
     }
     let believe = match words {
         ["believe", stages @ ..] => Some(stages),
@@ -214,12 +194,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         let mut stages = believe.unwrap_or_default().to_vec();
         let fresh = stages.contains(&"--fresh");
         stages.retain(|word| *word != "--fresh");
-        let holds = believe::run(&rig, &host, &folder, &stages, fresh)?;
-        return Ok(if holds {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
+        return believe::run(&rig, &host, &folder, &stages, fresh).map(exit);
     };
     rig.rows = wish.rows;
     let name = sheet_name(wish.campaign.name, wish.rows);
@@ -231,11 +206,17 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         rig.clear()?;
         println!("{}", stress::table(&journal));
     }
-    Ok(if holds {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(exit(holds))
+}
+
+/// A campaign that opens its rig itself, by its words; whether all holds.
+type Alone = fn(&Path, &[&str]) -> Result<bool, Box<dyn Error>>;
+
+fn exit(holds: bool) -> ExitCode {
+    match holds {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {

@@ -22,7 +22,7 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
-use crate::state::ClusterState;
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{BASELINE_VERSION, Baseline, check_tag, is_immutable, table_folder};
 use helenus_model::format::Format;
@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Manifest in a baseline's folder.
 const MANIFEST: &str = "manifest.json";
@@ -296,7 +295,7 @@ impl Baselines {
         events(BaselineEvent::Step(Step::Hash));
         let bad = files::verify(&folder, &baseline, cancel, events)?;
         if bad.is_empty() {
-            baseline.verified_unix = Some(now_unix());
+            baseline.verified_unix = Some(since_1970().as_secs());
             write_manifest(&folder, &baseline).map_err(BaselineError::io("the manifest"))?;
         }
         Ok((baseline, bad))
@@ -359,25 +358,6 @@ impl Baselines {
     }
 }
 
-/// The baseline that a cluster was saved as, or restored from, last; none where it was at none, or where that one
-/// is gone.
-///
-/// # Errors
-/// It is there and cannot be read.
-pub fn last_baseline(
-    context: &Context,
-    state: &ClusterState,
-) -> Result<Option<Baseline>, BaselineError> {
-    let Some(last) = &state.baseline.last else {
-        return Ok(None);
-    };
-    match Baselines::of(context).load(&last.cluster, &last.tag) {
-        Ok(baseline) => Ok(Some(baseline)),
-        Err(BaselineError::Unknown { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 fn read_manifest(path: &Path) -> Result<Baseline, crate::state::ReadError> {
     #[derive(Deserialize)]
     struct Mark {
@@ -430,11 +410,6 @@ fn own_size(folder: &Path) -> u64 {
             _ => 0,
         });
     sizes.sum()
-}
-
-fn now_unix() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| d.as_secs())
 }
 
 /// Stops the work where the person asked for it.

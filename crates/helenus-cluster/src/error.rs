@@ -3,6 +3,9 @@
 //! Refuses to know the modules above it, and exit codes: the command line gives each class one.
 
 use helenus_cql::client::ClientError;
+use helenus_model::hosts::options::HostsError;
+use helenus_model::kube::options::KubeError;
+use helenus_model::lent::NotLent;
 use helenus_model::plan::{JoinError, PlanError};
 use helenus_model::release::ReleaseError;
 use helenus_model::topology::TopologyError;
@@ -197,6 +200,9 @@ refusals! {
     TopologyError => |e| e.hint();
     PlanError => |e| Some(e.hint());
     JoinError => |e| Some(e.hint());
+    KubeError => |e| Some(e.hint());
+    HostsError => |e| Some(e.hint());
+    NotLent => |e| Some(e.hint());
 }
 
 /// An error with all that caused it, in one line.

@@ -7,7 +7,7 @@ mod nodes;
 mod secured;
 
 pub use ansible::{Ansible, AnsibleError, HostEnd, PlayEvent, Played, Problems};
-pub use lent::{Anew, Lent, NotRendered, put_back, renew};
+pub use lent::{Anew, Lent, put_back, renew};
 pub use nodes::{NodeState, nodes, view, wait};
 pub use secured::{access, provide, secure};
 
@@ -156,7 +156,7 @@ pub fn nodetool(
     state: &HostsState,
     words: &[String],
 ) -> Result<(), ClusterError> {
-    let plan = state.rendered().map_err(NotRendered)?;
+    let plan = state.rendered()?;
     let clusters = HostsClusters::of(&context.paths.state);
     let ansible = Ansible::find(&clusters.folder(&plan.name))?;
     for node in &plan.nodes {

@@ -3,12 +3,12 @@
 
 use crate::error::ClusterError;
 use crate::state::{Clusters, StateError, started_at};
+use crate::wall;
 use fs_err as fs;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Folder of a cluster with one file for each run that holds it, locked as long as that run lasts.
 const FOLDER: &str = "runs";
@@ -125,9 +125,8 @@ pub fn disturb(
         let cluster = cluster.to_owned();
         return Err(StateError::InUse { cluster, by }.into());
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let one = Disturbance {
-        at_wall_ns: now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+        at_wall_ns: wall::now_ns(),
         command: command.to_owned(),
     };
     let write = || -> io::Result<()> {

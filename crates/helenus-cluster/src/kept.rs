@@ -48,13 +48,16 @@ pub enum KeptError {
     /// The folder cannot be used.
     #[error("the state folder cannot be used")]
     Io(#[from] io::Error),
+    /// Its file cannot be written or deleted.
+    #[error("the state of the cluster cannot be kept")]
+    Unkept(#[source] io::Error),
 }
 
 impl Problem for KeptError {
     fn class(&self) -> Class {
         match self {
             Self::Unknown { .. } => Class::Usage,
-            Self::Unreadable { .. } | Self::Io(_) => Class::Environment,
+            _ => Class::Environment,
         }
     }
 
@@ -67,7 +70,7 @@ impl Problem for KeptError {
             Self::Unreadable { .. } => {
                 "use the version of helenus that made it, or remove the cluster by hand".to_owned()
             }
-            Self::Io(_) => "set HELENUS_HOME to a writable folder".to_owned(),
+            Self::Io(_) | Self::Unkept(_) => "set HELENUS_HOME to a writable folder".to_owned(),
         })
     }
 }
@@ -152,22 +155,24 @@ impl<S: Keep> Kept<S> {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn save(&self, state: &S) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&serde_json::to_vec_pretty(state)?)?;
-        file.as_file().sync_data()?;
-        file.persist(self.file(state.name())).map_err(|e| e.error)?;
-        Ok(())
+    pub fn save(&self, state: &S) -> Result<(), KeptError> {
+        let write = || {
+            fs::create_dir_all(&self.folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(&serde_json::to_vec_pretty(state)?)?;
+            file.as_file().sync_data()?;
+            file.persist(self.file(state.name())).map_err(|e| e.error)
+        };
+        write().map(drop).map_err(KeptError::Unkept)
     }
 
     /// Forgets a cluster.
     ///
     /// # Errors
     /// Its files cannot be deleted.
-    pub fn forget(&self, name: &str) -> io::Result<()> {
+    pub fn forget(&self, name: &str) -> Result<(), KeptError> {
         let gone = |deleted: io::Result<()>| match deleted {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(KeptError::Unkept(e)),
             _ => Ok(()),
         };
         gone(fs::remove_dir_all(self.folder(name)))?;

@@ -30,10 +30,9 @@ pub use settle::settle;
 pub use tls::{TlsSecretError, new_secrets};
 
 use crate::attach::random_password;
-use crate::error::{Class, Problem};
-use crate::kept::{Keep, Kept, KeptError};
+use crate::kept::{Keep, Kept};
 use helenus_model::format::Format;
-use helenus_model::kube::options::Options;
+use helenus_model::kube::options::{KubeError, Options};
 use helenus_model::kube::{KubePlan, render};
 use helenus_model::plan::{ClusterPlan, PlanRequest};
 use serde::{Deserialize, Serialize};
@@ -103,8 +102,8 @@ impl KubeState {
     ///
     /// # Errors
     /// They were rendered once, so only a newer version that refuses more.
-    pub fn rendered(&self) -> Result<KubePlan, KubeStateError> {
-        Ok(render(&self.plan, &self.options)?)
+    pub fn rendered(&self) -> Result<KubePlan, KubeError> {
+        render(&self.plan, &self.options)
     }
 
     /// Whether K8ssandra's operators bring its pods up: there is no program of ours in them.
@@ -135,38 +134,6 @@ impl Keep for KubeState {
 
     fn name(&self) -> &str {
         Self::name(self)
-    }
-}
-
-/// Why a cluster on Kubernetes is not known.
-#[derive(Debug, thiserror::Error)]
-pub enum KubeStateError {
-    /// Its file.
-    #[error(transparent)]
-    Kept(#[from] KeptError),
-    /// It cannot be rendered.
-    #[error(transparent)]
-    Render(#[from] helenus_model::kube::options::KubeError),
-    /// The folder cannot be used.
-    #[error("the state folder cannot be used")]
-    Io(#[from] io::Error),
-}
-
-impl Problem for KubeStateError {
-    fn class(&self) -> Class {
-        match self {
-            Self::Kept(error) => error.class(),
-            Self::Render(_) => Class::Usage,
-            Self::Io(_) => Class::Environment,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Kept(error) => error.hint(),
-            Self::Render(error) => Some(error.hint()),
-            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
-        }
     }
 }
 

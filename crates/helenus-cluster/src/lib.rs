@@ -21,6 +21,7 @@ pub mod paths;
 pub mod process;
 mod socket;
 pub mod state;
+pub mod wall;
 
 // Network: how nodes are reached, and who answers there.
 pub mod guard;

@@ -21,6 +21,7 @@ use crate::state::{
     ClusterState, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
 use crate::store::Store;
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
@@ -38,7 +39,7 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 mod configure;
 mod network;
@@ -421,22 +422,33 @@ impl Context {
         let key = archive::key(&state.runtime, &state.plan.nodes[0].jvm);
         let path = archive::path(&self.paths.cache, &state.plan.release, &key);
         if !path.exists() {
-            events(Event::Training);
-            let begin = Instant::now();
-            match archive::train(state, &self.helenus, &path, &self.cancel) {
-                Ok(()) => events(Event::Trained {
-                    took: begin.elapsed(),
-                }),
-                Err(archive::ArchiveError::Training(error @ ReadyError::Interrupted)) => {
-                    return Err(error.into());
-                }
-                Err(error) => events(Event::Untrained {
-                    why: with_causes(&error),
-                }),
-            }
+            self.train(state, &path, events)?;
         }
         state.runtime.archive = path.exists().then_some(path);
         self.save(state)
+    }
+
+    /// Makes an archive; nodes start without one, more slowly, where that fails.
+    pub(crate) fn train(
+        &self,
+        state: &ClusterState,
+        path: &Path,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        events(Event::Training);
+        let begin = Instant::now();
+        match archive::train(state, &self.helenus, path, &self.cancel) {
+            Ok(()) => events(Event::Trained {
+                took: begin.elapsed(),
+            }),
+            Err(archive::ArchiveError::Training(error @ ReadyError::Interrupted)) => {
+                return Err(error.into());
+            }
+            Err(error) => events(Event::Untrained {
+                why: with_causes(&error),
+            }),
+        }
+        Ok(())
     }
 
     pub(crate) fn plan(
@@ -658,9 +670,7 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, request: &UpRequest
     ClusterState {
         format: Format::new("cluster", STATE_VERSION),
         id: id.iter().map(|b| format!("{b:02x}")).collect(),
-        created_unix: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_secs()),
+        created_unix: since_1970().as_secs(),
         ephemeral: request.ephemeral,
         owner: request.owner,
         maker: (own, started_at(own)),

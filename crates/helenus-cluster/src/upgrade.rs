@@ -272,19 +272,7 @@ impl Context {
         pupil.runtime = runtime.clone();
         pupil.plan.release = release.version.to_owned();
         pupil.plan.nodes = vec![node];
-        life(Event::Training);
-        let begin = Instant::now();
-        match archive::train(&pupil, &self.helenus, &path, &self.cancel) {
-            Ok(()) => life(Event::Trained {
-                took: begin.elapsed(),
-            }),
-            Err(archive::ArchiveError::Training(error @ ReadyError::Interrupted)) => {
-                return Err(error.into());
-            }
-            Err(error) => life(Event::Untrained {
-                why: crate::error::with_causes(&error),
-            }),
-        }
+        self.train(&pupil, &path, life)?;
         Ok(path.exists().then_some(path))
     }
 

@@ -191,23 +191,6 @@ impl<'a> RowView<'a> {
         };
         items.iter().map(|item| as_text(column, item)).collect()
     }
-
-    /// A map of text to text; null, which is how the server stores an empty one, gives none.
-    ///
-    /// # Errors
-    /// No such column, or another type.
-    pub fn text_map(&self, column: &str) -> Result<Vec<(&'a str, &'a str)>, ColumnError> {
-        let pairs = match self.value(column)? {
-            None => return Ok(Vec::new()),
-            Some(CqlValue::Map(pairs)) => pairs,
-            other => return Err(refuse(column, "map of text", other)),
-        };
-        let pair = |(key, value)| Ok((as_text(column, key)?, as_text(column, value)?));
-        pairs
-            .iter()
-            .map(|(key, value)| pair((key, value)))
-            .collect()
-    }
 }
 
 fn as_text<'a>(column: &str, value: &'a CqlValue) -> Result<&'a str, ColumnError> {

@@ -12,7 +12,7 @@ mod searching;
 
 pub use self::error::BenchError;
 pub use self::event::{Elsewhere, Finished, LabEvent};
-pub(crate) use self::record::{life, wall_ns};
+pub(crate) use self::record::life;
 pub use self::request::{BenchRequest, ProfileAsked, Where};
 
 use self::error::no_rate;

@@ -6,6 +6,7 @@ use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_cluster::paths::Paths;
+use helenus_cluster::wall;
 use helenus_model::calibration::{CALIBRATION_VERSION, Calibration, Step, plan};
 use helenus_model::format::Format;
 use helenus_model::sample::SampleLine;
@@ -13,7 +14,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -128,9 +129,7 @@ pub fn run(
         format: Format::new("calibration", CALIBRATION_VERSION),
         helenus: request.version.clone(),
         machine: machine::read(),
-        unix_s: SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(0, |since| since.as_secs()),
+        unix_s: wall::since_1970().as_secs(),
         steps: result.phases.iter().map(step).collect::<Result<_, _>>()?,
     };
     store(context, &calibration)?;

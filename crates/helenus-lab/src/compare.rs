@@ -2,6 +2,7 @@
 //! Refuses to pair anything itself: `helenus_model::comparison` does.
 
 use helenus_cluster::context::Context;
+use helenus_cluster::wall;
 use helenus_model::comparison::{
     ARRIVALS, CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, JDK, MACHINE, Options,
     RunFacts, Stages, compare,
@@ -11,7 +12,6 @@ use helenus_model::result::RunResult;
 use helenus_model::run_plan::{Compression, Extent, RunPlan};
 use helenus_model::units::Bytes;
 use helenus_record::{ComparisonId, History, HistoryError, RunId, RunSummary, StoredRun};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A comparison with its name in the history.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub fn stored(context: &Context, sides: &[String], bars: Vec<FailOn>) -> Result<
         [] => return Err(StoredError::OneSide("nothing".to_owned())),
     };
     let comparison = compared(&history, [a, b], bars)?;
-    let id = Some(history.add_comparison(&comparison, wall_ns())?);
+    let id = Some(history.add_comparison(&comparison, wall::now_ns())?);
     Ok(Made { comparison, id })
 }
 
@@ -273,12 +273,6 @@ fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
     let settings = cluster.into_iter().flat_map(plan::facts);
     facts.extend(settings.map(|(what, value)| fact(&what, value)));
     facts
-}
-
-/// The wall clock in nanoseconds since 1970.
-pub(crate) fn wall_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub use lent::{LentNodes, may_begin, put_back};
 pub use pairs::{Compared, comparable, compared, find_rate};
 
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent};
-use crate::compare::{history_file, wall_ns};
+use crate::compare::history_file;
 use crate::populate::{PopulateError, PopulateEvent, PopulateRequest};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
@@ -21,6 +21,7 @@ use helenus_cluster::live_settings::LiveSetting;
 use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
 use helenus_cluster::state::{ClusterState, StateError};
+use helenus_cluster::wall;
 use helenus_model::baseline::PageCache;
 use helenus_model::comparison::{CompareError, Stopping};
 use helenus_model::experiment::{
@@ -261,7 +262,7 @@ pub fn begin(
         command: &request.command,
         seed: request.seed,
         trials: &trials,
-        began_wall_ns: wall_ns(),
+        began_wall_ns: wall::now_ns(),
     };
     let plan = of.order(request.seed);
     Ok(history.plan_experiment(&beginning, &plan)?)
@@ -383,7 +384,7 @@ impl Sitting<'_> {
     }
 
     fn begin(&mut self, place: usize) -> Result<(), ExperimentError> {
-        self.history.begin_planned(self.id, place, wall_ns())?;
+        self.history.begin_planned(self.id, place, wall::now_ns())?;
         let own = &mut self.runs[place];
         own.state = RunState::Running;
         own.attempts += 1;
@@ -398,7 +399,7 @@ impl Sitting<'_> {
         run: Option<helenus_record::RunId>,
         why: Option<String>,
     ) -> Result<(), ExperimentError> {
-        let now = wall_ns();
+        let now = wall::now_ns();
         let ended = (state, run, why.as_deref());
         self.history.end_planned(self.id, place, ended, now)?;
         let own = &mut self.runs[place];

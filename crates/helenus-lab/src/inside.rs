@@ -9,6 +9,7 @@ use helenus_cluster::pod::cql::{PodAnswer, PodCql};
 use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
 use helenus_cluster::telemetry::monotonic_ns;
+use helenus_cluster::wall;
 use helenus_model::access::Access;
 use helenus_model::guard::is_system_keyspace;
 use helenus_model::sample::clock_shift;
@@ -423,10 +424,8 @@ impl PodsSeen {
 
 /// By how much this machine's monotonic clock is ahead of a pod's.
 fn shift(facts: &PodFacts) -> i64 {
-    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
     clock_shift(
-        (monotonic_ns(), wall_ns),
+        (monotonic_ns(), wall::now_ns()),
         (facts.monotonic_ns, facts.wall_ns),
     )
 }

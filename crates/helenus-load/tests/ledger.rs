@@ -2,6 +2,7 @@
 //! Refuses figures of time: counts, fates and order only.
 
 mod fake;
+mod pipe;
 
 use fake::Fake;
 use helenus_load::ServeEnd;
@@ -10,10 +11,9 @@ use helenus_load::serve::serve_endpoint;
 use helenus_model::ledger::{Entry, Fate, Head, PREFIX_BYTES, RECORD_BYTES, Record};
 use helenus_model::run_plan::{Consistency, LedgerPlan, Phase, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
-use helenus_model::samples::SampleReader;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::io::Write;
+use pipe::Pipe;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -44,28 +44,6 @@ impl Scripted {
                 }),
             })
         })
-    }
-}
-
-/// A writer that can be read afterwards, and can be told to break.
-#[derive(Clone, Default)]
-struct Pipe {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    breaks_after: Option<usize>,
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut all = self.bytes.lock().expect("not poisoned");
-        if self.breaks_after.is_some_and(|most| all.len() >= most) {
-            return Err(std::io::ErrorKind::BrokenPipe.into());
-        }
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
@@ -227,9 +205,7 @@ fn a_file_that_is_there_is_left_as_it_is() {
     let pipe = Pipe::default();
     let end = serve_endpoint(&plan, fake.endpoint(), pipe.clone());
     assert_eq!(end, ServeEnd::Failed(Stage::Run));
-    let bytes = pipe.bytes.lock().expect("not poisoned").clone();
-    let lines: Result<Vec<_>, _> = SampleReader::new(bytes.as_slice()).collect();
-    let lines = lines.expect("every line is one");
+    let lines = pipe.lines();
     let [SampleLine::Failure(failure)] = &lines[..] else {
         panic!("{lines:?}")
     };

@@ -2,6 +2,7 @@
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
 mod fake;
+mod pipe;
 
 use fake::Fake;
 use helenus_load::endpoint::{Call, Fault};
@@ -9,34 +10,17 @@ use helenus_load::serve::serve_endpoint;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{Extent, Phase, Positions, Ramp, RunPlan, Share, Target};
 use helenus_model::sample::{FailureKind, Mark, SampleLine};
-use helenus_model::samples::{Accumulator, SampleReader};
+use helenus_model::samples::Accumulator;
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
+use pipe::Pipe;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 /// Numbers and positions of the operations that came.
 type Seen = Arc<Mutex<Vec<(u64, Vec<u64>)>>>;
-
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Told {
     result: RunResult,
@@ -82,11 +66,9 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
     fake.several = Some(several);
     let pipe = Pipe::default();
     serve_endpoint(&plan, fake, pipe.clone());
-    let bytes = pipe.0.lock().expect("not poisoned").clone();
     let mut gathered = Accumulator::new(plan);
     let mut marks = Vec::new();
-    for line in SampleReader::new(bytes.as_slice()) {
-        let line = line.expect("a line");
+    for line in pipe.lines() {
         if let SampleLine::Mark(mark) = &line {
             marks.push(*mark);
         }

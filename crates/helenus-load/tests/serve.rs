@@ -2,6 +2,7 @@
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
 mod fake;
+mod pipe;
 
 use fake::Fake;
 use helenus_load::endpoint::{Call, Endpoint, Fault};
@@ -11,12 +12,11 @@ use helenus_model::doubt::DoubtKind;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{Pacing, Phase, Positions, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
-use helenus_model::samples::{Accumulator, ReadError, SampleReader};
+use helenus_model::samples::{Accumulator, ReadError};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::io::Write;
+use pipe::Pipe;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Answers after `delay`; what `fails` says about a position fails; some never answer.
@@ -54,43 +54,12 @@ impl Scripted {
     }
 }
 
-/// A writer that can be read afterwards, and can be told to break.
-#[derive(Clone, Default)]
-struct Pipe {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    breaks_after: Option<usize>,
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut all = self.bytes.lock().expect("not poisoned");
-        if self.breaks_after.is_some_and(|most| all.len() >= most) {
-            return Err(std::io::ErrorKind::BrokenPipe.into());
-        }
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Pipe {
-    fn lines(&self) -> Vec<SampleLine> {
-        let bytes = self.bytes.lock().expect("not poisoned").clone();
-        SampleReader::new(bytes.as_slice())
-            .collect::<Result<_, _>>()
-            .expect("every line is one")
-    }
-
-    fn result(&self, plan: &RunPlan) -> Result<RunResult, ReadError> {
-        let mut gathered = Accumulator::new(plan.clone());
-        self.lines()
-            .iter()
-            .try_for_each(|line| gathered.take(line))?;
-        gathered.finish(&|_, _| Beside::default())
-    }
+fn result_of(pipe: &Pipe, plan: &RunPlan) -> Result<RunResult, ReadError> {
+    let mut gathered = Accumulator::new(plan.clone());
+    pipe.lines()
+        .iter()
+        .try_for_each(|line| gathered.take(line))?;
+    gathered.finish(&|_, _| Beside::default())
 }
 
 fn plan(phases: Vec<Phase>) -> RunPlan {
@@ -124,7 +93,7 @@ fn every_offered_operation_is_accounted_for_phase_by_phase() {
     let plan = plan(vec![Phase::steady("write", 2000.0, 64, 300), mixed]);
     let (end, pipe) = run(&plan, Scripted::prompt());
     assert_eq!((end, end.exit_code()), (ServeEnd::Done, 0));
-    let result = pipe.result(&plan).expect("a result");
+    let result = result_of(&pipe, &plan).expect("a result");
     let counts = |at: usize| {
         let total = &result.phases[at].total;
         (total.offered, total.started, total.completed)
@@ -145,7 +114,7 @@ fn spinning_and_closed_loops_hold_the_same_laws() {
     let mut spinning = plan(vec![Phase::steady("write", 2000.0, 8, 100)]);
     spinning.pacing = Pacing::Spin;
     let (_, pipe) = run(&spinning, Scripted::prompt());
-    let result = pipe.result(&spinning).expect("a result");
+    let result = result_of(&pipe, &spinning).expect("a result");
     assert_eq!(result.phases[0].total.completed, 200);
 
     let mut phase = Phase::steady("write", 1.0, 4, 100);
@@ -156,7 +125,7 @@ fn spinning_and_closed_loops_hold_the_same_laws() {
         ..Scripted::prompt()
     };
     let (_, pipe) = run(&closed, fake);
-    let result = pipe.result(&closed).expect("a result");
+    let result = result_of(&pipe, &closed).expect("a result");
     let total = &result.phases[0].total;
     assert!(total.completed > 0);
     assert_eq!(total.offered, total.completed);
@@ -174,7 +143,7 @@ fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
         ..Scripted::prompt()
     };
     let (_, pipe) = run(&plan, fake);
-    let phase = &pipe.result(&plan).expect("a result").phases[0];
+    let phase = &result_of(&pipe, &plan).expect("a result").phases[0];
     let lateness = phase.total.lateness.as_ref().expect("ended");
     assert!(
         lateness.p50_us.is_some_and(|us| us < 15_000.0),
@@ -192,7 +161,7 @@ fn failures_are_counted_by_kind_and_explained_once() {
         ..Scripted::prompt()
     };
     let (_, pipe) = run(&plan, fake);
-    let phase = &pipe.result(&plan).expect("a result").phases[0];
+    let phase = &result_of(&pipe, &plan).expect("a result").phases[0];
     assert_eq!(phase.total.failed[&FailureKind::WriteTimeout], 10);
     assert_eq!(phase.total.completed, 190);
     assert_eq!(phase.first_failures[&FailureKind::WriteTimeout], "at 0");
@@ -209,7 +178,7 @@ fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
-    let total = &pipe.result(&plan).expect("a result").phases[0].total;
+    let total = &result_of(&pipe, &plan).expect("a result").phases[0].total;
     assert_eq!(total.failed[&FailureKind::ClientTimeout], 1);
     assert_eq!(total.completed, 199);
     let service = total.service.as_ref().expect("ended");
@@ -225,7 +194,7 @@ fn a_backlog_beyond_a_second_is_abandoned_and_disqualifies() {
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
-    let result = pipe.result(&plan).expect("a result");
+    let result = result_of(&pipe, &plan).expect("a result");
     let phase = &result.phases[0];
     assert_eq!(phase.total.offered, 150_000);
     assert_eq!(phase.total.started + phase.abandoned, 150_000);
@@ -279,7 +248,7 @@ fn samples_of_another_plan_and_cut_streams_are_noticed() {
     let mut other = plan.clone();
     other.seed = Seed(4);
     assert!(matches!(
-        pipe.result(&other),
+        result_of(&pipe, &other),
         Err(ReadError::OtherPlan { .. })
     ));
     assert!(matches!(

@@ -1,6 +1,7 @@
 //! The wire against servers that misbehave: what they do is counted by kind, and nothing hangs.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
+mod pipe;
 mod server;
 
 use helenus_cql::codec::envelope::Header;
@@ -10,36 +11,18 @@ use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::{Compression, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SLOWEST_KEPT, SampleLine, Stage, StartMeans};
-use helenus_model::samples::{Accumulator, SampleReader};
+use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
+use pipe::Pipe;
 use server::{Reply, Server, done, refuses};
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 const NEVER: u64 = u64::MAX;
 
 /// What is sent in place of an answer.
 type Bytes = fn(&Header) -> Vec<u8>;
-
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 fn plan(address: SocketAddr, phase: Phase) -> RunPlan {
     RunPlan {
@@ -59,9 +42,7 @@ fn lines(plan: &RunPlan) -> (ServeEnd, Vec<SampleLine>) {
     let pipe = Pipe::default();
     let input = serde_json::to_string(plan).expect("writes");
     let end = serve(input.as_bytes(), pipe.clone(), &Secrets::default());
-    let bytes = pipe.0.lock().expect("not poisoned").clone();
-    let lines = SampleReader::new(bytes.as_slice());
-    (end, lines.collect::<Result<_, _>>().expect("lines"))
+    (end, pipe.lines())
 }
 
 fn run(plan: &RunPlan) -> PhaseResult {

@@ -3,6 +3,7 @@
 
 use crate::run_plan::{Extent, Phase, Positions, Share};
 use crate::schedule::{Arrivals, Schedule};
+use crate::worded::worded;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -15,26 +16,16 @@ const PROBE_POPULATION: u64 = 1_000_000;
 /// Length of the probe: its later half is looked at, when compilers and caches are warm.
 pub const PROBE_MS: u64 = 5_000;
 
-/// A phase by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseKind {
-    /// Each position once, in order.
-    Write,
-    /// Any position that was written.
-    Read,
-    /// One read to each write, at any position that was written.
-    Mixed,
-}
-
-impl PhaseKind {
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Read => "read",
-            Self::Mixed => "mixed",
-        }
+worded! {
+    /// A phase by its word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum PhaseKind {
+        /// Each position once, in order.
+        Write = "write",
+        /// Any position that was written.
+        Read = "read",
+        /// One read to each write, at any position that was written.
+        Mixed = "mixed",
     }
 }
 

@@ -1,39 +1,24 @@
 //! Consistency levels, by CQL's own names.
 //! Refuses what they cost: that is measured.
 
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
-/// A consistency level, by CQL's own names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[expect(missing_docs, reason = "the names are CQL's own")]
-pub enum Consistency {
-    Any,
-    One,
-    Two,
-    Three,
-    Quorum,
-    All,
-    #[default]
-    LocalQuorum,
-    EachQuorum,
-    LocalOne,
-}
-
-impl Consistency {
-    /// Its name in CQL.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Any => "ANY",
-            Self::One => "ONE",
-            Self::Two => "TWO",
-            Self::Three => "THREE",
-            Self::Quorum => "QUORUM",
-            Self::All => "ALL",
-            Self::LocalQuorum => "LOCAL_QUORUM",
-            Self::EachQuorum => "EACH_QUORUM",
-            Self::LocalOne => "LOCAL_ONE",
-        }
+worded! {
+    /// A consistency level, by CQL's own names.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[expect(missing_docs, reason = "the names are CQL's own")]
+    pub enum Consistency {
+        Any = "ANY",
+        One = "ONE",
+        Two = "TWO",
+        Three = "THREE",
+        Quorum = "QUORUM",
+        All = "ALL",
+        #[default]
+        LocalQuorum = "LOCAL_QUORUM",
+        EachQuorum = "EACH_QUORUM",
+        LocalOne = "LOCAL_ONE",
     }
 }
 

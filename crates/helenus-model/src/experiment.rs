@@ -51,6 +51,7 @@ pub use screened::Screened;
 
 use crate::seed::Seed;
 use crate::units::{Bytes, parse_duration, parse_rate};
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -139,34 +140,22 @@ pub struct Factor {
     pub line: usize,
 }
 
-/// What it costs to change a factor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The nodes are started again.
-    Restart,
-    /// The tables are created again, in nodes that are started again.
-    Schema,
-    /// Nothing: the next run has it.
-    Phase,
-    /// Nothing: it is changed in the running nodes, or on their machine, before the next run.
-    Live,
+worded! {
+    /// What it costs to change a factor.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Kind {
+        /// The nodes are started again.
+        Restart = "restart",
+        /// The tables are created again, in nodes that are started again.
+        Schema = "schema",
+        /// Nothing: the next run has it.
+        Phase = "phase",
+        /// Nothing: it is changed in the running nodes, or on their machine, before the next run.
+        Live = "live",
+    }
 }
 
 impl Kind {
-    /// All of them.
-    pub const EVERY: [Self; 4] = [Self::Restart, Self::Schema, Self::Phase, Self::Live];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Restart => "restart",
-            Self::Schema => "schema",
-            Self::Phase => "phase",
-            Self::Live => "live",
-        }
-    }
-
     /// Whether it divides an experiment into restarts.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Restart | Self::Schema)

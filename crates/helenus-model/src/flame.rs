@@ -1,6 +1,7 @@
 //! Flame graphs: stacks that a profiler sampled in a node, merged into one tree, and the frames that cost most.
 //! Refuses lines that are no stacks: a graph of half a profile would look like a whole one.
 
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,34 +12,22 @@ pub const TOP: usize = 10;
 /// Time between two samples of a thread that runs, in milliseconds.
 pub const INTERVAL_MS: u64 = 5;
 
-/// What is sampled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProfileEvent {
-    /// Threads on a processor.
-    Cpu,
-    /// Allocations on the heap.
-    Alloc,
-    /// Waits for monitors and locks.
-    Lock,
-    /// All threads, whether they run or wait.
-    Wall,
+worded! {
+    /// What is sampled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ProfileEvent {
+        /// Threads on a processor.
+        Cpu = "cpu",
+        /// Allocations on the heap.
+        Alloc = "alloc",
+        /// Waits for monitors and locks.
+        Lock = "lock",
+        /// All threads, whether they run or wait.
+        Wall = "wall",
+    }
 }
 
 impl ProfileEvent {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cpu, Self::Alloc, Self::Lock, Self::Wall];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Alloc => "alloc",
-            Self::Lock => "lock",
-            Self::Wall => "wall",
-        }
-    }
-
     /// The event of this word.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.word() == word)

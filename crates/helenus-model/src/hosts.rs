@@ -11,7 +11,7 @@ mod stack;
 mod tofu;
 
 pub use ansible::{PLAYBOOKS, Playbook};
-pub use render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode, STOCK_IS_OPEN, render, same_nodes};
+pub use render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode, render, same_nodes};
 
 #[cfg(test)]
 mod tests;

@@ -87,6 +87,25 @@ pub struct Row {
     pub difference: Option<Difference>,
 }
 
+impl Row {
+    /// Its level, its rate and its times, as tables have them; a dash is a percentile with fewer than ten samples above it.
+    pub fn cells(&self) -> [String; 8] {
+        let ms = |value: f64| format!("{value:.2}");
+        let maybe = |value: Option<f64>| value.map_or("–".to_owned(), ms);
+        let again = if self.again { " (again)" } else { "" };
+        [
+            format!("{}{again}", self.level.word()),
+            format!("{:.0}", self.op_rate),
+            ms(self.latency.mean_ms),
+            maybe(self.latency.median_ms),
+            maybe(self.latency.p95_ms),
+            maybe(self.latency.p99_ms),
+            maybe(self.latency.p999_ms),
+            ms(self.latency.max_ms),
+        ]
+    }
+}
+
 /// Times by cassandra-stress's names, in milliseconds. A percentile with fewer than ten samples above it is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latency {

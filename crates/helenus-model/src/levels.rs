@@ -32,11 +32,6 @@ pub const EVERY: [Consistency; 9] = [
     Consistency::All,
 ];
 
-/// The level's name in CQL.
-pub fn word(level: Consistency) -> &'static str {
-    level.word()
-}
-
 /// Whether the level counts the replicas of the coordinator's data centre only.
 pub fn is_local(level: Consistency) -> bool {
     matches!(level, Consistency::LocalOne | Consistency::LocalQuorum)

@@ -16,6 +16,7 @@ pub mod format;
 pub mod nearest;
 pub mod seed;
 pub mod units;
+mod worded;
 
 pub mod secret;
 

@@ -43,7 +43,7 @@ pub(crate) use places::{COORDINATOR, own_keys};
 pub(crate) use security::TOP_KEYS;
 pub use spot::{Folders, Pin};
 
-pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
+pub use security::{KEYSTORE_PASSWORD_MARK, STOCK_IS_OPEN, auth_copies, without_security};
 
 /// Version of [`ClusterPlan`] as JSON.
 pub const PLAN_VERSION: u32 = 2;

@@ -3,6 +3,7 @@
 
 use crate::machine::Machine;
 use crate::units::Bytes;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
 mod data;
@@ -12,18 +13,19 @@ pub use data::{BASE, BENCH, DEV, DOC001, TINY};
 pub use size::{SizeOf, kept_beside_a_file, size_in, size_of, sizes};
 pub use written::{Written, written};
 
-/// Which preset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PresetName {
-    /// A 64 MB heap: many nodes on one machine.
-    Tiny,
-    /// A 500 MB heap: a developer's database.
-    Dev,
-    /// Full JIT, memory by the machine: what one measures.
-    Bench,
-    /// The settings of 2013 under their names of today: what `tiny` is measured against.
-    Doc001,
+worded! {
+    /// Which preset.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum PresetName {
+        /// A 64 MB heap: many nodes on one machine.
+        Tiny = "tiny",
+        /// The settings of 2013 under their names of today: what `tiny` is measured against.
+        Doc001 = "doc001",
+        /// A 500 MB heap: a developer's database.
+        Dev = "dev",
+        /// Full JIT, memory by the machine: what one measures.
+        Bench = "bench",
+    }
 }
 
 /// Where a setting goes.
@@ -95,24 +97,6 @@ pub struct Preset {
 }
 
 impl PresetName {
-    /// All presets, smallest first.
-    pub const ALL: [PresetName; 4] = [
-        PresetName::Tiny,
-        PresetName::Doc001,
-        PresetName::Dev,
-        PresetName::Bench,
-    ];
-
-    /// The word on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tiny => "tiny",
-            Self::Dev => "dev",
-            Self::Bench => "bench",
-            Self::Doc001 => "doc001",
-        }
-    }
-
     /// The preset's contents.
     pub fn preset(self) -> &'static Preset {
         match self {
@@ -180,13 +164,13 @@ mod tests {
                 assert!(
                     setting.reason.len() > 10,
                     "{}: {}",
-                    preset.name.as_str(),
+                    preset.name.word(),
                     setting.key
                 );
                 assert!(
                     setting.source.len() > 5,
                     "{}: {}",
-                    preset.name.as_str(),
+                    preset.name.word(),
                     setting.key
                 );
                 assert_eq!(

@@ -75,16 +75,6 @@ impl TokenRange {
     fn width_of(start: i64, end: i64) -> u64 {
         end.cast_unsigned().wrapping_sub(start.cast_unsigned())
     }
-
-    /// A token in the middle of this range, its end where the range is that narrow; never `i64::MIN` unless it holds nothing else.
-    pub fn middle(self) -> i64 {
-        let half = match self.width() {
-            0 => 1 << 63,
-            width => width - width / 2,
-        };
-        let middle = self.start.wrapping_add_unsigned(half);
-        if middle == i64::MIN { self.end } else { middle }
-    }
 }
 
 /// Why these nodes make no ring.
@@ -194,53 +184,6 @@ impl Ring {
             }
         }
         Ok(ranges)
-    }
-
-    /// One token a node that it holds a replica of: what a read at ALL asks for to reach that node. The middle of
-    /// its widest primary range; absent for a node that holds nothing under this replication.
-    ///
-    /// # Errors
-    /// Strategies whose replicas are not known.
-    pub fn probe_tokens(
-        &self,
-        replication: &Replication,
-    ) -> Result<Vec<Option<i64>>, ReplicationError> {
-        (0..self.members.len())
-            .map(|member| {
-                let widest = self
-                    .primary_ranges(member)
-                    .into_iter()
-                    .max_by_key(|range| range.width().wrapping_sub(1));
-                let Some(token) = widest.map(TokenRange::middle) else {
-                    return Ok(None);
-                };
-                let replicas = replication.replicas(self, token)?;
-                Ok(replicas.contains(&member).then_some(token))
-            })
-            .collect()
-    }
-
-    /// One 16-byte key (a `uuid` or a `blob`) a node whose token that node holds a replica of, for tables that can
-    /// only be asked by key. Keys are the numbers from 0 in big-endian form; absent where none of the first `tries` fits.
-    ///
-    /// # Errors
-    /// Strategies whose replicas are not known.
-    pub fn probe_keys(
-        &self,
-        replication: &Replication,
-        tries: u32,
-    ) -> Result<Vec<Option<[u8; 16]>>, ReplicationError> {
-        let mut keys = vec![None; self.members.len()];
-        for number in 0..tries {
-            if keys.iter().all(Option::is_some) {
-                break;
-            }
-            let key = u128::from(number).to_be_bytes();
-            for member in replication.replicas(self, murmur3_token(&key))? {
-                keys[member].get_or_insert(key);
-            }
-        }
-        Ok(keys)
     }
 
     /// Each token's share of the ring, as Murmur3Partitioner describes it: six decimals, half to even, then single precision.

@@ -11,6 +11,7 @@ pub use slowest::{CoordinatorInterval, SLOWEST_KEPT, SlowOperation, TracedOperat
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::Pacing;
+use crate::worded::worded;
 use crate::workload::own::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -253,46 +254,32 @@ impl OperationInterval {
     }
 }
 
-/// Why an operation failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// Too few replicas were alive.
-    Unavailable,
-    /// Too few replicas answered a write in time.
-    WriteTimeout,
-    /// Too few replicas answered a read in time.
-    ReadTimeout,
-    /// A coordinator or replica refused the load.
-    Overloaded,
-    /// No answer within the plan's operation time-out.
-    ClientTimeout,
-    /// The connection broke, or there was none.
-    Connection,
-    /// A row came back with other data than were written.
-    WrongData,
-    /// A row that should be there was not.
-    MissingRow,
-    /// Anything else.
-    Other,
+worded! {
+    /// Why an operation failed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum FailureKind {
+        /// Too few replicas were alive.
+        Unavailable = "unavailable",
+        /// Too few replicas answered a write in time.
+        WriteTimeout = "write_timeout",
+        /// Too few replicas answered a read in time.
+        ReadTimeout = "read_timeout",
+        /// A coordinator or replica refused the load.
+        Overloaded = "overloaded",
+        /// No answer within the plan's operation time-out.
+        ClientTimeout = "client_timeout",
+        /// The connection broke, or there was none.
+        Connection = "connection",
+        /// A row came back with other data than were written.
+        WrongData = "wrong_data",
+        /// A row that should be there was not.
+        MissingRow = "missing_row",
+        /// Anything else.
+        Other = "other",
+    }
 }
 
 impl FailureKind {
-    /// The kind as JSON has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unavailable => "unavailable",
-            Self::WriteTimeout => "write_timeout",
-            Self::ReadTimeout => "read_timeout",
-            Self::Overloaded => "overloaded",
-            Self::ClientTimeout => "client_timeout",
-            Self::Connection => "connection",
-            Self::WrongData => "wrong_data",
-            Self::MissingRow => "missing_row",
-            Self::Other => "other",
-        }
-    }
-
     /// What helps against it.
     pub fn hint(self) -> &'static str {
         match self {

@@ -2,27 +2,19 @@
 //! Refuses to drift: nothing that happened before moves an intended start.
 
 use crate::seed::Seed;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
-/// How arrivals are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// Evenly: one operation every 1/rate seconds.
-    #[default]
-    Constant,
-    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measurement window. The starts
-    /// are uniform order statistics over each, so the counts of any part of it scatter as those of independent users do.
-    Poisson,
-}
-
-impl Arrivals {
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Poisson => "poisson",
-        }
+worded! {
+    /// How arrivals are spread.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Arrivals {
+        /// Evenly: one operation every 1/rate seconds.
+        #[default]
+        Constant = "constant",
+        /// As independent users come: a Poisson process, given the counts of the warm-up and of the measurement window. The starts
+        /// are uniform order statistics over each, so the counts of any part of it scatter as those of independent users do.
+        Poisson = "poisson",
     }
 }
 

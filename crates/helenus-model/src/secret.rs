@@ -54,8 +54,17 @@ pub fn command_line<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String
     words.join(" ")
 }
 
+/// Whether two texts are the same, in a time that does not depend on where they differ.
+pub fn same(a: &str, b: &str) -> bool {
+    let differ = a
+        .bytes()
+        .zip(b.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && differ == 0
+}
+
 /// A word as a shell reads it back: in single quotes, unless it is plain.
-fn shell_word(word: &str) -> String {
+pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,+@%-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

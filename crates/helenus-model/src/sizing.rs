@@ -6,6 +6,7 @@ use crate::machine::{Cpus, Snapshot, describe, read_as};
 use crate::release::Release;
 use crate::toml_file::FileError;
 use crate::units::Bytes;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -32,27 +33,17 @@ pub use tips::{SIZES, Size};
 /// Version of [`MachinePlan`].
 pub const MACHINE_PLAN_VERSION: u32 = 1;
 
-/// What the machine shall be good at.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// Operations a second.
-    #[default]
-    Throughput,
-    /// Short waits.
-    Latency,
-    /// Many small instances.
-    Density,
-}
-
-impl Purpose {
-    /// The word on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Density => "density",
-        }
+worded! {
+    /// What the machine shall be good at.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Purpose {
+        /// Operations a second.
+        #[default]
+        Throughput = "throughput",
+        /// Short waits.
+        Latency = "latency",
+        /// Many small instances.
+        Density = "density",
     }
 }
 

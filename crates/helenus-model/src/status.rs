@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{Format, FormatError};
+use crate::format::Format;
 use crate::ring::{Member, Replication, ReplicationError, Ring, RingError};
 
 pub use table::{java_hash_order, percent, size};
@@ -329,19 +329,6 @@ impl Report {
             note,
             nodes: view.nodes.into_iter().zip(shares).map(with_share).collect(),
             keyspaces: view.keyspaces,
-        })
-    }
-
-    /// Checks the mark of a report that was read, then hands out its view.
-    ///
-    /// # Errors
-    /// Another shape, or a version that this build does not read.
-    pub fn into_view(self) -> Result<ClusterView, FormatError> {
-        self.format.check(FORMAT, VERSION)?;
-        Ok(ClusterView {
-            other_partitioner: self.other_partitioner,
-            nodes: self.nodes.into_iter().map(|report| report.node).collect(),
-            keyspaces: self.keyspaces,
         })
     }
 }

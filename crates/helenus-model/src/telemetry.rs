@@ -5,6 +5,7 @@ use crate::flame::Profile;
 use crate::sample::SlowOperation;
 use crate::server_times::NodeTimers;
 use crate::trace::Trace;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
 mod emulator;
@@ -188,52 +189,33 @@ pub struct Event {
     pub text: String,
 }
 
-/// Kinds of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// The JVM stopped all of a node's threads to collect garbage.
-    Collection,
-    /// The JVM stopped all of a node's threads for another reason.
-    Safepoint,
-    /// A compaction, or another task on SSTables, was under way.
-    Compaction,
-    /// A memtable was being written to disk (the pool `MemtableFlushWriter` had something at work).
-    Flush,
-    /// Hints were being replayed (the pool `HintsDispatcher` had something at work).
-    Hints,
-    /// The node's process was gone.
-    Died,
-    /// The node's process was stopped by a signal.
-    Paused,
-    /// The thread that syncs the node's commit log waited for the disk, for 10 ms at least.
-    LogSync,
-    /// A fault that was asked for held.
-    Fault,
-    /// A node was killed because that was asked for, and not yet started again.
-    Killed,
-    /// A fault that was asked for could not be made; from when on, and until when, it should have held.
-    NotMade,
-    /// A node joined, left or was replaced, as was asked for.
-    Membership,
-}
-
-impl EventKind {
-    /// Its word, for legends and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Collection => "collection",
-            Self::Safepoint => "safepoint",
-            Self::Compaction => "compaction",
-            Self::Flush => "flush",
-            Self::Hints => "hints",
-            Self::Died => "died",
-            Self::Paused => "paused",
-            Self::LogSync => "log_sync",
-            Self::Fault => "fault",
-            Self::Killed => "killed",
-            Self::NotMade => "not_made",
-            Self::Membership => "membership",
-        }
+worded! {
+    /// Kinds of events.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum EventKind {
+        /// The JVM stopped all of a node's threads to collect garbage.
+        Collection = "collection",
+        /// The JVM stopped all of a node's threads for another reason.
+        Safepoint = "safepoint",
+        /// A compaction, or another task on SSTables, was under way.
+        Compaction = "compaction",
+        /// A memtable was being written to disk (the pool `MemtableFlushWriter` had something at work).
+        Flush = "flush",
+        /// Hints were being replayed (the pool `HintsDispatcher` had something at work).
+        Hints = "hints",
+        /// The node's process was gone.
+        Died = "died",
+        /// The node's process was stopped by a signal.
+        Paused = "paused",
+        /// The thread that syncs the node's commit log waited for the disk, for 10 ms at least.
+        LogSync = "log_sync",
+        /// A fault that was asked for held.
+        Fault = "fault",
+        /// A node was killed because that was asked for, and not yet started again.
+        Killed = "killed",
+        /// A fault that was asked for could not be made; from when on, and until when, it should have held.
+        NotMade = "not_made",
+        /// A node joined, left or was replaced, as was asked for.
+        Membership = "membership",
     }
 }

@@ -197,7 +197,7 @@ pub enum TopologyError {
     #[error("--rtt {0} is a distance between data centres, and there is only one")]
     OneDataCenter(String),
     /// Somebody is to hold packets where there is no distance.
-    #[error("{} emulates distance, and this cluster has none", .0.as_str())]
+    #[error("{} emulates distance, and this cluster has none", .0.word())]
     NothingToHold(wan::Wan),
     /// A preset of links for more data centres than it has places.
     #[error("the links {preset} connect three places, and there are {data_centers} data centres")]
@@ -226,7 +226,7 @@ impl TopologyError {
                 Some(name_hint(name, &known))
             }
             Self::Wan(name) => {
-                let known = wan::Wan::ALL.map(|wan| wan.as_str().to_owned());
+                let known = wan::Wan::ALL.map(|wan| wan.word().to_owned());
                 Some(name_hint(name, &known))
             }
             Self::OneDataCenter(time) => Some(format!(

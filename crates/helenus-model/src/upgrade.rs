@@ -5,6 +5,7 @@ mod settings;
 
 use crate::format::Format;
 use crate::release::{Release, ReleaseError};
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
 pub use settings::{Otherwise, flags, mode_of, settings};
@@ -18,36 +19,23 @@ pub const MODE_KEY: &str = "storage_compatibility_mode";
 /// The first series that Helenus upgrades from, as 4.1 and 5.0 do.
 const FIRST: &str = "4.0";
 
-/// Which formats a node of 5.0 writes and speaks (`storage_compatibility_mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Mode {
-    /// Those of 4.x: a node can still go back.
-    #[serde(rename = "CASSANDRA_4")]
-    Cassandra4,
-    /// Files of 5.0, and words to its peers that nodes in the mode before still understand.
-    #[serde(rename = "UPGRADING")]
-    Upgrading,
-    /// Those of 5.0 alone.
-    #[serde(rename = "NONE")]
-    None,
+worded! {
+    /// Which formats a node of 5.0 writes and speaks (`storage_compatibility_mode`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Mode {
+        /// Those of 4.x: a node can still go back.
+        Cassandra4 = "CASSANDRA_4",
+        /// Files of 5.0, and words to its peers that nodes in the mode before still understand.
+        Upgrading = "UPGRADING",
+        /// Those of 5.0 alone.
+        None = "NONE",
+    }
 }
 
 impl Mode {
-    /// All of them, in the order in which a cluster goes through them.
-    pub const ALL: [Self; 3] = [Self::Cassandra4, Self::Upgrading, Self::None];
-
-    /// Cassandra's own word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cassandra4 => "CASSANDRA_4",
-            Self::Upgrading => "UPGRADING",
-            Self::None => "NONE",
-        }
-    }
-
     /// Reads Cassandra's word, in any case.
     pub fn parse(text: &str) -> Option<Self> {
-        let same = |mode: &Self| mode.as_str().eq_ignore_ascii_case(text.trim());
+        let same = |mode: &Self| mode.word().eq_ignore_ascii_case(text.trim());
         Self::ALL.into_iter().find(same)
     }
 }
@@ -123,7 +111,7 @@ impl Step {
                 } else {
                     format!("{node}: {from} -> {to}")
                 };
-                let mode = mode.map(|m| format!(", storage compatibility mode {}", m.as_str()));
+                let mode = mode.map(|m| format!(", storage compatibility mode {}", m.word()));
                 release + &mode.unwrap_or_default()
             }
             Self::Rewrite { node } => format!("{node}: upgradesstables"),
@@ -170,7 +158,7 @@ pub enum UpgradeError {
         to: String,
     },
     /// Back to an older series, from a mode that has left its formats.
-    #[error("{node} runs {from} in storage compatibility mode {}: {to} cannot read its files", mode.as_str())]
+    #[error("{node} runs {from} in storage compatibility mode {}: {to} cannot read its files", mode.word())]
     LeftMode {
         /// Node.
         node: String,
@@ -182,7 +170,7 @@ pub enum UpgradeError {
         to: String,
     },
     /// A mode that is behind a node.
-    #[error("{node} is already in storage compatibility mode {}", mode.as_str())]
+    #[error("{node} is already in storage compatibility mode {}", mode.word())]
     Behind {
         /// Node.
         node: String,

@@ -20,7 +20,6 @@ pub mod values;
 pub mod walk;
 
 use crate::consistency::{Consistency, SerialConsistency};
-use crate::cql::CqlValue;
 use crate::cql::tokens::tokens;
 use crate::schema_text::{leaves_replication_open, with_replication};
 use crate::seed::Seed;
@@ -215,24 +214,6 @@ pub fn data_seed(root: Seed) -> Seed {
     root.derive("data")
 }
 
-/// Compares a read row with what belongs at its position, column by column.
-///
-/// `expected` and `read` are in the same order; a `None` in `expected` is not compared (a counter).
-pub fn check_values(
-    expected: impl Iterator<Item = Option<CqlValue>>,
-    read: Option<&[Option<CqlValue>]>,
-) -> Check {
-    let Some(read) = read else {
-        return Check::Missing;
-    };
-    for (column, (wanted, got)) in expected.zip(read).enumerate() {
-        if wanted.is_some() && wanted != *got {
-            return Check::Wrong { column };
-        }
-    }
-    Check::Match
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,17 +255,5 @@ mod tests {
         assert_eq!(said("DELETE FROM t WHERE b = ?"), None);
         let own = Workload::Standard1.reach("write").expect("a keyspace");
         assert_eq!((own.keyspace.as_str(), own.level), ("keyspace1", None));
-    }
-
-    #[test]
-    fn checks_column_by_column() {
-        let wanted = || [Some(CqlValue::Int(1)), None, Some(CqlValue::Int(3))].into_iter();
-        let row = |c| vec![Some(CqlValue::Int(1)), Some(CqlValue::Counter(9)), c];
-        let right = row(Some(CqlValue::Int(3)));
-        assert_eq!(check_values(wanted(), Some(&right)), Check::Match);
-        let wrong = row(None);
-        let said = check_values(wanted(), Some(&wrong));
-        assert_eq!(said, Check::Wrong { column: 2 });
-        assert_eq!(check_values(wanted(), None), Check::Missing);
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use helenus_model::ring::{
-    Factor, Member, Replication, ReplicationError, Ring, RingError, TokenRange, composite_key,
-    even_tokens, murmur3_token,
+    Factor, Member, Replication, ReplicationError, Ring, RingError, composite_key, even_tokens,
+    murmur3_token,
 };
 use proptest::prelude::*;
 
@@ -286,28 +286,5 @@ proptest! {
         prop_assert_eq!(BTreeSet::from_iter(&replicas).len(), replicas.len());
         let used: BTreeSet<&String> = replicas.iter().map(|r| &ring.members()[*r].rack).collect();
         prop_assert_eq!(used.len(), racks.len().min(replicas.len()));
-    }
-
-    #[test]
-    fn probes_reach_the_node_they_are_for(ring in any_ring(), factor in 1..4_usize) {
-        for replication in [simple(factor), topology(&[(0, factor)])] {
-            let tokens = ring.probe_tokens(&replication).unwrap();
-            let keys = ring.probe_keys(&replication, 500).unwrap();
-            for (index, member) in ring.members().iter().enumerate() {
-                let ranges = ring.replica_ranges(index, &replication).unwrap();
-                prop_assert_eq!(tokens[index].is_some(), !ranges.is_empty(), "{:?}", member);
-                for token in tokens[index].into_iter().chain(keys[index].map(|k| murmur3_token(&k))) {
-                    prop_assert!(ranges.iter().any(|range| range.contains(token)));
-                    prop_assert!(replication.replicas(&ring, token).unwrap().contains(&index));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_middle_lies_inside(start in any::<i64>(), end in any::<i64>()) {
-        let range = TokenRange { start, end };
-        prop_assert!(range.contains(range.middle()));
-        prop_assert!(range.contains(end));
     }
 }

@@ -1,7 +1,6 @@
 //! What Cassandra 5.0.9's own nodetool printed, beside the state it was printed from: ours must be the same to the byte.
 //! Refuses masks: the recorded loads are those that the real output showed.
 
-use helenus_model::format::Format;
 use helenus_model::status::{
     ClusterView, Keyspace, Node, Ownership, Reach, Report, State, StatusError, java_hash_order,
     load_from_gossip, percent, size,
@@ -102,10 +101,10 @@ fn the_order_of_nodes_and_keyspaces_in_the_view_does_not_matter() {
 }
 
 #[test]
-fn a_report_carries_the_view_and_refuses_a_newer_mark() {
+fn a_report_is_read_as_it_was_written() {
     for (name, json, _) in CASES {
         let Recorded { keyspace, view, .. } = recorded(json);
-        let Ok(report) = Report::new(view.clone(), keyspace.as_deref()) else {
+        let Ok(report) = Report::new(view, keyspace.as_deref()) else {
             continue;
         };
         let text = serde_json::to_string(&report).unwrap();
@@ -113,11 +112,8 @@ fn a_report_carries_the_view_and_refuses_a_newer_mark() {
             text.starts_with(r#"{"format":"helenus.status/1","#),
             "{name}"
         );
-        let mut back: Report = serde_json::from_str(&text).unwrap();
+        let back: Report = serde_json::from_str(&text).unwrap();
         assert_eq!(back, report, "{name}");
-        assert_eq!(back.clone().into_view(), Ok(view), "{name}");
-        back.format = Format::new("status", 2);
-        assert!(back.into_view().is_err(), "{name}");
     }
 }
 
@@ -343,12 +339,11 @@ fn other_partitioners_show_nodes_without_a_ring() {
     assert!(lines[4].contains("not Murmur3: tokens and ownership are not shown"));
     let unknown = StatusError::NoKeyspace("b".into());
     assert_eq!(view.ownership(Some("b")), Err(unknown));
-    let report = Report::new(view.clone(), Some("a")).unwrap();
+    let report = Report::new(view, Some("a")).unwrap();
     assert!(
         report
             .note
             .as_deref()
             .is_some_and(|n| n.contains("not Murmur3"))
     );
-    assert_eq!(report.into_view().unwrap(), view);
 }

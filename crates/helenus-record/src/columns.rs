@@ -4,8 +4,22 @@
 use helenus_model::histogram::Histogram;
 use helenus_model::seed::Seed;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// What all rows of a query are read as.
+pub(crate) fn all<T, C: FromIterator<T>>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    of: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<C> {
+    connection
+        .prepare_cached(sql)?
+        .query_map(values, of)?
+        .collect()
+}
 
 /// An enumeration, as the word that its JSON shape uses.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Stored comparisons: added whole, read whole, numbered `cmp1`, `cmp2` and so on.
 //! Refuses to look into them: what a comparison means is the model's.
 
-use crate::columns::Json;
+use crate::columns::{Json, all};
 use crate::error::HistoryError;
 use crate::id::ComparisonId;
 use crate::open::History;
@@ -69,9 +69,8 @@ impl History {
     /// A comparison of another version, or a database that cannot be read.
     pub fn comparisons(&self) -> Result<Vec<StoredComparison>, HistoryError> {
         let sql = "SELECT id, made_wall_ns, comparison FROM comparison ORDER BY id DESC";
-        let mut statement = self.connection.prepare(sql)?;
-        let found = statement.query_map([], raw)?;
-        found.map(|row| read(row?)).collect()
+        let found: Vec<_> = all(&self.connection, sql, [], raw)?;
+        found.into_iter().map(read).collect()
     }
 
     /// Removes a comparison. Its number is not given again.

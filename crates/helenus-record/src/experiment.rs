@@ -1,6 +1,7 @@
 //! Experiments: trials that are to be compared, their restarts, and where in them a run belongs.
 //! Refuses to count one life of the nodes' processes as two restarts.
 
+use crate::columns::all;
 use crate::error::HistoryError;
 use crate::id::ExperimentId;
 use crate::open::History;
@@ -18,12 +19,11 @@ impl History {
         experiment: ExperimentId,
     ) -> Result<Vec<RunSummary>, HistoryError> {
         let one = self.connection.unchecked_transaction()?;
-        let mut statement = one.prepare(&format!(
+        let sql = format!(
             "SELECT {SUMMARY} FROM run WHERE restart_id IN (SELECT r.id FROM restart r \
              JOIN trial t ON t.id = r.trial_id WHERE t.experiment_id = ?) ORDER BY id"
-        ))?;
-        let found = statement.query_map([experiment], |row| summary(&one, row))?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        );
+        Ok(all(&one, &sql, [experiment], |row| summary(&one, row))?)
     }
 }
 

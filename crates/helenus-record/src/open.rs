@@ -1,6 +1,7 @@
 //! Opening the history: its file, its settings, its version.
 //! Refuses databases of other programs and of newer versions, and file systems without a write-ahead log.
 
+use crate::columns::all;
 use crate::error::HistoryError;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -120,9 +121,7 @@ impl History {
     pub fn problems(&self) -> Result<Vec<String>, HistoryError> {
         let sql = "SELECT integrity_check FROM pragma_integrity_check \
                    UNION ALL SELECT 'a row of ' || \"table\" || ' belongs to nothing' FROM pragma_foreign_key_check";
-        let mut statement = self.connection.prepare(sql)?;
-        let found = statement.query_map([], |row| row.get(0))?;
-        let mut found = found.collect::<rusqlite::Result<Vec<String>>>()?;
+        let mut found: Vec<String> = all(&self.connection, sql, [], |row| row.get(0))?;
         found.retain(|line| line != "ok");
         Ok(found)
     }

@@ -1,7 +1,7 @@
 //! Experiments from files: their text, the runs that they plan, and what became of each.
 //! Refuses to forget: an experiment whose runs were removed keeps its plan, and one that is run by a living process is its own.
 
-use crate::columns::{SeedText, Word};
+use crate::columns::{SeedText, Word, all};
 use crate::error::HistoryError;
 use crate::id::{ExperimentId, RunId};
 use crate::open::History;
@@ -250,9 +250,7 @@ impl History {
         let sql = format!(
             "SELECT {COLUMNS} FROM experiment e JOIN experiment_file f ON f.experiment_id = e.id ORDER BY e.id DESC"
         );
-        let mut statement = self.connection.prepare(&sql)?;
-        let found = statement.query_map([], stored)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        Ok(all(&self.connection, &sql, [], stored)?)
     }
 
     /// The planned runs of an experiment, in their order.
@@ -260,12 +258,9 @@ impl History {
     /// # Errors
     /// The database cannot be read.
     pub fn planned_runs(&self, id: ExperimentId) -> Result<Vec<PlannedRun>, HistoryError> {
-        let mut statement = self.connection.prepare(
-            "SELECT place, block, restart, combination, stage, state, attempts, run_id, began_wall_ns, \
-             ended_wall_ns, why FROM planned_run WHERE experiment_id = ? ORDER BY place",
-        )?;
-        let found = statement.query_map([id], planned)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        let sql = "SELECT place, block, restart, combination, stage, state, attempts, run_id, began_wall_ns, \
+             ended_wall_ns, why FROM planned_run WHERE experiment_id = ? ORDER BY place";
+        Ok(all(&self.connection, sql, [id], planned)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading runs: one whole, its intervals, or the list of them.
 //! Refuses to mix moments: whatever takes several questions is read from one state of the database.
 
-use crate::columns::{HistogramText, Json, SeedText, Word};
+use crate::columns::{HistogramText, Json, SeedText, Word, all};
 use crate::error::HistoryError;
 use crate::experiment::placement;
 use crate::id::{RunId, RunReference};
@@ -100,9 +100,9 @@ impl History {
     /// The database cannot be read.
     pub fn newest_names(&self, most: u32) -> Result<Vec<(RunId, String)>, HistoryError> {
         let sql = "SELECT id, workload FROM run ORDER BY id DESC LIMIT ?";
-        let mut statement = self.connection.prepare(sql)?;
-        let found = statement.query_map([most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        Ok(all(&self.connection, sql, [most], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?)
     }
 
     /// Every tag that a run has, sorted.
@@ -110,11 +110,8 @@ impl History {
     /// # Errors
     /// The database cannot be read.
     pub fn tags(&self) -> Result<Vec<String>, HistoryError> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT DISTINCT tag FROM tag ORDER BY tag")?;
-        let found = statement.query_map([], |row| row.get(0))?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        let sql = "SELECT DISTINCT tag FROM tag ORDER BY tag";
+        Ok(all(&self.connection, sql, [], |row| row.get(0))?)
     }
 
     /// The newest run, whatever became of it.
@@ -136,11 +133,9 @@ impl History {
     pub fn intervals(&self, run: RunId) -> Result<Vec<Interval>, HistoryError> {
         let one = self.connection.unchecked_transaction()?;
         self.resolve(run.into())?;
-        let mut statement = one.prepare(
-            "SELECT i.id, p.ordinal, i.stretch, i.start_ns, i.end_ns, i.thread_cpu_ns \
-             FROM interval i JOIN phase p ON p.id = i.phase_id WHERE p.run_id = ? ORDER BY i.id",
-        )?;
-        let found = statement.query_map([run], |row| {
+        let sql = "SELECT i.id, p.ordinal, i.stretch, i.start_ns, i.end_ns, i.thread_cpu_ns \
+             FROM interval i JOIN phase p ON p.id = i.phase_id WHERE p.run_id = ? ORDER BY i.id";
+        Ok(all(&one, sql, [run], |row| {
             Ok(Interval {
                 phase: row.get(1)?,
                 stretch: row.get::<_, Word<_>>(2)?.0,
@@ -153,8 +148,7 @@ impl History {
                 traced: Vec::new(),
                 coordinators: BTreeMap::new(),
             })
-        })?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        })?)
     }
 
     /// What was seen beside a run, in the order of time.
@@ -164,17 +158,14 @@ impl History {
     pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, HistoryError> {
         let one = self.connection.unchecked_transaction()?;
         self.resolve(run.into())?;
-        let mut statement = one.prepare(
-            "SELECT node, at_ns, sample FROM node_sample WHERE run_id = ? ORDER BY at_ns, id",
-        )?;
-        let found = statement.query_map([run], |row| {
+        let sql = "SELECT node, at_ns, sample FROM node_sample WHERE run_id = ? ORDER BY at_ns, id";
+        Ok(all(&one, sql, [run], |row| {
             Ok(Reading {
                 source: row.get(0)?,
                 at_ns: row.get(1)?,
                 seen: row.get::<_, Json<_>>(2)?.0,
             })
-        })?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        })?)
     }
 }
 
@@ -212,8 +203,7 @@ pub(crate) fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Resul
     let id: RunId = row.get("id")?;
     let state = row.get::<_, Word<_>>("state")?.0;
     let writer: Option<String> = row.get("writer")?;
-    let mut tags =
-        connection.prepare_cached("SELECT tag FROM tag WHERE run_id = ? ORDER BY tag")?;
+    let tags = "SELECT tag FROM tag WHERE run_id = ? ORDER BY tag";
     Ok(RunSummary {
         id,
         state,
@@ -227,23 +217,19 @@ pub(crate) fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Resul
         workload: row.get("workload")?,
         plan_hash: row.get("plan_hash")?,
         seed: row.get::<_, SeedText>("seed")?.0,
-        tags: tags
-            .query_map([id], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?,
+        tags: all(connection, tags, [id], |row| row.get(0))?,
         place: placement(connection, row.get("restart_id")?)?,
         phases: phase_summaries(connection, id)?,
     })
 }
 
 fn phase_summaries(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseSummary>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT p.name, p.rate_per_s, p.achieved_per_s, p.verdict, s.p99_us, r.p99_us, p.in_flight FROM phase p \
+    let sql = "SELECT p.name, p.rate_per_s, p.achieved_per_s, p.verdict, s.p99_us, r.p99_us, p.in_flight FROM phase p \
          LEFT JOIN operation o ON o.phase_id = p.id AND o.is_total = 1 \
          LEFT JOIN distribution s ON s.operation_id = o.id AND s.measure = 'service' \
          LEFT JOIN distribution r ON r.operation_id = o.id AND r.measure = 'response' \
-         WHERE p.run_id = ? ORDER BY p.ordinal",
-    )?;
-    let phases = statement.query_map([run], |row| {
+         WHERE p.run_id = ? ORDER BY p.ordinal";
+    all(connection, sql, [run], |row| {
         Ok(PhaseSummary {
             name: row.get(0)?,
             rate_per_s: row.get(1)?,
@@ -253,8 +239,7 @@ fn phase_summaries(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<
             response_p99_us: row.get(5)?,
             in_flight: row.get(6)?,
         })
-    })?;
-    phases.collect()
+    })
 }
 
 /// A run without its result.
@@ -322,10 +307,8 @@ fn generator(row: &Row<'_>) -> rusqlite::Result<Option<GeneratorUse>> {
 }
 
 fn phases(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseResult>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT * FROM phase WHERE run_id = ? AND verdict IS NOT NULL ORDER BY ordinal",
-    )?;
-    let phases = statement.query_map([run], |row| {
+    let sql = "SELECT * FROM phase WHERE run_id = ? AND verdict IS NOT NULL ORDER BY ordinal";
+    all(connection, sql, [run], |row| {
         let phase: i64 = row.get("id")?;
         Ok(PhaseResult {
             name: row.get("name")?,
@@ -351,8 +334,7 @@ fn phases(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseResu
             doubts: doubts(connection, phase)?,
             verdict: row.get::<_, Word<_>>("verdict")?.0,
         })
-    })?;
-    phases.collect()
+    })
 }
 
 fn operations(
@@ -360,9 +342,8 @@ fn operations(
     phase: i64,
     total: bool,
 ) -> rusqlite::Result<BTreeMap<String, OperationResult>> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM operation WHERE phase_id = ? AND is_total = ?")?;
-    let operations = statement.query_map((phase, total), |row| {
+    let sql = "SELECT * FROM operation WHERE phase_id = ? AND is_total = ?";
+    all(connection, sql, (phase, total), |row| {
         let mut measures = distributions(connection, row.get("id")?)?;
         let result = OperationResult {
             offered: row.get("offered")?,
@@ -377,17 +358,15 @@ fn operations(
             rows: row.get("rows")?,
         };
         Ok((row.get("name")?, result))
-    })?;
-    operations.collect()
+    })
 }
 
 fn distributions(
     connection: &Connection,
     operation: i64,
 ) -> rusqlite::Result<BTreeMap<String, Distribution>> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM distribution WHERE operation_id = ?")?;
-    let measures = statement.query_map([operation], |row| {
+    let sql = "SELECT * FROM distribution WHERE operation_id = ?";
+    all(connection, sql, [operation], |row| {
         let distribution = Distribution {
             count: row.get("count")?,
             min_us: row.get("min_us")?,
@@ -403,26 +382,22 @@ fn distributions(
             histogram: row.get::<_, HistogramText>("histogram")?.0,
         };
         Ok((row.get("measure")?, distribution))
-    })?;
-    measures.collect()
+    })
 }
 
 fn first_failures(
     connection: &Connection,
     phase: i64,
 ) -> rusqlite::Result<BTreeMap<FailureKind, String>> {
-    let mut statement =
-        connection.prepare_cached("SELECT kind, text FROM first_failure WHERE phase_id = ?")?;
-    let failures = statement.query_map([phase], |row| {
+    let sql = "SELECT kind, text FROM first_failure WHERE phase_id = ?";
+    all(connection, sql, [phase], |row| {
         Ok((row.get::<_, Word<_>>(0)?.0, row.get(1)?))
-    })?;
-    failures.collect()
+    })
 }
 
 fn doubts(connection: &Connection, phase: i64) -> rusqlite::Result<Vec<Doubt>> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM doubt WHERE phase_id = ? ORDER BY id")?;
-    let doubts = statement.query_map([phase], |row| {
+    let sql = "SELECT * FROM doubt WHERE phase_id = ? ORDER BY id";
+    all(connection, sql, [phase], |row| {
         Ok(Doubt {
             kind: row.get::<_, Word<_>>("kind")?.0,
             severity: row.get::<_, Word<_>>("severity")?.0,
@@ -433,17 +408,15 @@ fn doubts(connection: &Connection, phase: i64) -> rusqlite::Result<Vec<Doubt>> {
             cure: row.get("cure")?,
             about: row.get("about")?,
         })
-    })?;
-    doubts.collect()
+    })
 }
 
 fn interval_operations(
     connection: &Connection,
     interval: i64,
 ) -> rusqlite::Result<BTreeMap<String, OperationInterval>> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM interval_operation WHERE interval_id = ?")?;
-    let operations = statement.query_map([interval], |row| {
+    let sql = "SELECT * FROM interval_operation WHERE interval_id = ?";
+    all(connection, sql, [interval], |row| {
         let counts = OperationInterval {
             offered: row.get("offered")?,
             started: row.get("started")?,
@@ -458,6 +431,5 @@ fn interval_operations(
             rows: row.get("rows")?,
         };
         Ok((row.get("operation")?, counts))
-    })?;
-    operations.collect()
+    })
 }

@@ -2,6 +2,7 @@
 //! Refuses to take one of several where one is wanted, and to guess what an unknown word may mean.
 
 use crate::change::line;
+use crate::columns::all;
 use crate::error::HistoryError;
 use crate::id::{RunId, RunReference};
 use crate::open::History;
@@ -90,10 +91,7 @@ fn named(connection: &Connection, name: &str) -> Result<(Vec<RunSummary>, bool),
         return Ok((runs, false));
     }
     let sql = "SELECT DISTINCT tag FROM tag ORDER BY tag";
-    let tags: Vec<String> = connection
-        .prepare(sql)?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let tags: Vec<String> = all(connection, sql, [], |row| row.get(0))?;
     Err(HistoryError::UnknownName {
         name: name.into(),
         nearest: nearest(name, tags.iter().map(String::as_str)).map(str::to_owned),
@@ -106,8 +104,5 @@ fn lines(
     values: &[&dyn rusqlite::ToSql],
 ) -> rusqlite::Result<Vec<RunSummary>> {
     let sql = format!("SELECT {SUMMARY} FROM run WHERE {which} ORDER BY id");
-    connection
-        .prepare(&sql)?
-        .query_map(values, |row| summary(connection, row))?
-        .collect()
+    all(connection, &sql, values, |row| summary(connection, row))
 }

@@ -1,6 +1,7 @@
 //! Histories of several machines brought together through a folder: one file a run, never changed, never removed.
 //! Refuses to trust the folder: what is not a run of a history of ours stays outside, and is named.
 
+use crate::columns::all;
 use crate::error::HistoryError;
 use crate::id::RunId;
 use crate::open::History;
@@ -113,11 +114,9 @@ impl History {
     /// Runs that have ended, with their names on every machine.
     fn ended(&self) -> Result<Vec<(RunId, String, u64)>, HistoryError> {
         let sql = "SELECT id, uid, began_wall_ns FROM run WHERE state <> 'broken' ORDER BY id";
-        let mut statement = self.connection.prepare(sql)?;
-        let rows = statement.query_map([], |row| {
+        Ok(all(&self.connection, sql, [], |row| {
             Ok((RunId::of_row(row.get(0)?), row.get(1)?, row.get(2)?))
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?)
     }
 
     fn has(&self, table: &str, uid: &str) -> Result<bool, HistoryError> {
@@ -216,11 +215,8 @@ fn take(connection: &mut Connection, uid: &str) -> Result<RunId, HistoryError> {
     if foreign > 0 {
         return Err(odd("it has tables that are not ours"));
     }
-    let names: Vec<String> = {
-        let mut statement = connection.prepare("SELECT uid FROM there.run")?;
-        let rows = statement.query_map([], |row| row.get(0))?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
+    let uids = "SELECT uid FROM there.run";
+    let names: Vec<String> = all(connection, uids, [], |row| row.get(0))?;
     if names != [uid] {
         return Err(odd("it is not the run that its name says"));
     }
@@ -273,9 +269,7 @@ fn take(connection: &mut Connection, uid: &str) -> Result<RunId, HistoryError> {
 /// Columns of a table.
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT name FROM pragma_table_info(?1, 'main')";
-    let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([table], |row| row.get(0))?;
-    rows.collect()
+    all(connection, sql, [table], |row| row.get(0))
 }
 
 /// Copies the only row of a table with a new number, which is returned; one column refers to a row of this history.

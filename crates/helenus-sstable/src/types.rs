@@ -1,10 +1,9 @@
 //! CQL types as the names of Cassandra's classes.
 //! Refuses to parse them: `helenus-cql` does.
 
+use helenus_cql::codec::marshal::{PACKAGE, class_of, hex};
 use helenus_model::cql::CqlType;
 use std::fmt::Write as _;
-
-const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
 /// The class of a type with its parameters. `multi_cell`: not frozen; what lies within always is.
 pub(crate) fn class(ty: &CqlType, multi_cell: bool) -> String {
@@ -34,51 +33,24 @@ pub(crate) fn key_class(types: &[CqlType]) -> String {
 
 /// Within a frozen type, frozenness is not written again.
 fn write_class(ty: &CqlType, multi_cell: bool, in_frozen: bool, out: &mut String) {
-    let simple = match ty {
-        CqlType::Ascii => "AsciiType",
-        CqlType::Bigint => "LongType",
-        CqlType::Blob => "BytesType",
-        CqlType::Boolean => "BooleanType",
-        CqlType::Counter => "CounterColumnType",
-        CqlType::Date => "SimpleDateType",
-        CqlType::Decimal => "DecimalType",
-        CqlType::Double => "DoubleType",
-        CqlType::Duration => "DurationType",
-        CqlType::Float => "FloatType",
-        CqlType::Inet => "InetAddressType",
-        CqlType::Int => "Int32Type",
-        CqlType::Smallint => "ShortType",
-        CqlType::Text => "UTF8Type",
-        CqlType::Time => "TimeType",
-        CqlType::Timestamp => "TimestampType",
-        CqlType::Timeuuid => "TimeUUIDType",
-        CqlType::Tinyint => "ByteType",
-        CqlType::Uuid => "UUIDType",
-        CqlType::Varint => "IntegerType",
-        CqlType::Custom(class) => {
-            out.push_str(class);
-            return;
-        }
+    match ty {
         CqlType::Tuple(types) => {
             out.push_str(PACKAGE);
             out.push_str("TupleType(");
             list(types.iter(), out);
             out.push(')');
-            return;
         }
         CqlType::Vector(element, count) => {
             out.push_str(PACKAGE);
             out.push_str("VectorType(");
             write_class(element, false, false, out);
             let _infallible = write!(out, " , {count})");
-            return;
         }
         CqlType::List(_) | CqlType::Set(_) | CqlType::Map(..) | CqlType::Udt { .. } => {
-            return write_nested(ty, multi_cell, in_frozen, out);
+            write_nested(ty, multi_cell, in_frozen, out);
         }
-    };
-    out.push_str(PACKAGE);
-    out.push_str(simple);
+        plain => out.push_str(&class_of(plain)),
+    }
 }
 
 fn write_nested(ty: &CqlType, multi_cell: bool, in_frozen: bool, out: &mut String) {
@@ -131,10 +103,6 @@ fn list<'a>(types: impl Iterator<Item = &'a CqlType>, out: &mut String) {
         }
         write_class(ty, false, true, out);
     }
-}
-
-fn hex(name: &str) -> String {
-    name.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -39,20 +39,19 @@ pub(crate) mod stack;
 pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod upgrade;
+pub(crate) mod words;
 pub(crate) mod workload;
 pub(crate) mod wrong;
 
-pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, Extras, PinArg, PresetArg};
+pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, Extras, PinArg};
 pub(crate) use self::life::{Start, Stop};
-pub(crate) use self::load::{
-    ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, LiveArg, PacingArg, PhaseArg,
-    Shown, Warmup,
-};
+pub(crate) use self::load::{BenchLoad, CommonLoad, CompressionArg, LiveArg, Shown, Warmup};
 pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
 use crate::error::CommandError;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration};
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
@@ -405,8 +404,8 @@ pub(crate) struct Up {
     pub(crate) name: Option<String>,
     /// Settings to start from; `helenus presets` lists them
     /// [default: tiny]
-    #[arg(long, value_enum)]
-    pub(crate) preset: Option<PresetArg>,
+    #[arg(long, value_parser = words::preset())]
+    pub(crate) preset: Option<PresetName>,
     /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
@@ -458,8 +457,8 @@ pub(crate) struct Up {
 A disqualifying doubt makes the run invalid: exit code 5.")]
 pub(crate) struct Bench {
     /// Settings of the ephemeral cluster
-    #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
-    pub(crate) preset: PresetArg,
+    #[arg(long, value_parser = words::preset(), default_value = "bench")]
+    pub(crate) preset: PresetName,
     #[command(flatten)]
     pub(crate) cluster_flags: ClusterFlags,
     #[command(flatten)]
@@ -653,8 +652,8 @@ pub(crate) enum PresetsVerb {
   helenus presets show tiny")]
     Show {
         /// Preset
-        #[arg(value_enum)]
-        name: PresetArg,
+        #[arg(value_parser = words::preset())]
+        name: PresetName,
     },
 }
 

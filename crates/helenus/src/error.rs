@@ -1,8 +1,43 @@
 //! How a failure ends: one clear error with its causes and its cure, and the right exit code.
 //! Refuses to guess the code from a text.
 
+use helenus_cluster::agent::AgentError;
+use helenus_cluster::baseline::BaselineError;
 use helenus_cluster::error::{Class, ClusterError, with_causes};
+use helenus_cluster::given::GivenError;
+use helenus_cluster::hosts::AnsibleError;
+use helenus_cluster::kept::KeptError;
+use helenus_cluster::kube::{JobError, KubectlError};
+use helenus_cluster::net::client::NetError;
+use helenus_cluster::nodetool::WordsError;
+use helenus_cluster::process::OwnerError;
+use helenus_cluster::secure::SecureError;
+use helenus_cluster::stack::StackError;
+use helenus_cluster::state::StateError;
+use helenus_cluster::store::StoreError;
+use helenus_cql::InputError;
+use helenus_lab::generator::AgentsError;
+use helenus_model::bench::ShapeError;
+use helenus_model::built_in::BuiltInError;
 use helenus_model::format::Format;
+use helenus_model::hosts::options::HostsError;
+use helenus_model::ingest::MappingError;
+use helenus_model::kube::kind::KindTooLarge;
+use helenus_model::kube::options::KubeError;
+use helenus_model::ledger::SubjectError;
+use helenus_model::lent::NotLent;
+use helenus_model::levels::DistanceError;
+use helenus_model::like::{LikeError, ManifestError};
+use helenus_model::nb::NbError;
+use helenus_model::plan::PlanError;
+use helenus_model::populate::FillingError;
+use helenus_model::release::{KeyError, ReleaseError};
+use helenus_model::run_plan::ProcessesError;
+use helenus_model::run_shape::RunShapeError;
+use helenus_model::sizing::{PinError, SizingError};
+use helenus_model::toml_file::FileError;
+use helenus_model::topology::TopologyError;
+use helenus_model::workload::table_options::TableOptionError;
 use std::fmt::Write as _;
 
 /// Exit codes, as in `helenus --help` and docs/errors.md.
@@ -178,14 +213,79 @@ impl From<ClusterError> for CommandError {
     }
 }
 
-impl From<helenus_cql::InputError> for CommandError {
-    fn from(error: helenus_cql::InputError) -> Self {
-        Self::of(code::USAGE, &error).hint(error.hint())
-    }
+/// Errors that say whose fault they are.
+macro_rules! problems {
+    ($($error:ty)*) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                ClusterError::from(error).into()
+            }
+        }
+    )*};
 }
 
-impl From<helenus_cluster::state::StateError> for CommandError {
-    fn from(error: helenus_cluster::state::StateError) -> Self {
-        ClusterError::from(error).into()
-    }
+problems! {
+    AgentError
+    AgentsError
+    AnsibleError
+    BaselineError
+    GivenError
+    HostsError
+    JobError
+    KeptError
+    KubeError
+    KubectlError
+    NetError
+    NotLent
+    OwnerError
+    PlanError
+    ReleaseError
+    SecureError
+    StackError
+    StateError
+    StoreError
+    TopologyError
+}
+
+/// Errors that have an exit code here, with what helps.
+macro_rules! failures {
+    ($code:ident: $($error:ty => $hint:expr;)*) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                let hint: fn(&$error) -> Option<String> = $hint;
+                let hint = hint(&error);
+                Self::of(code::$code, &error).hint(hint)
+            }
+        }
+    )*};
+}
+
+failures! {
+    USAGE:
+    InputError => |e| e.hint();
+    KeyError => |e| Some(e.hint());
+    FileError => |e| e.hint.clone();
+    DistanceError => |e| e.hint();
+    SizingError => |e| Some(e.hint());
+    PinError => |e| Some(e.hint());
+    LikeError => |e| Some(e.hint());
+    ManifestError => |e| Some(e.hint());
+    KindTooLarge => |e| Some(e.hint());
+    BuiltInError => |e| Some(e.hint());
+    TableOptionError => |e| Some(e.hint());
+    RunShapeError => |e| Some(e.hint());
+    ProcessesError => |e| Some(e.hint());
+    ShapeError => |e| Some(e.hint().to_owned());
+    MappingError => |e| Some(e.hint().to_owned());
+    FillingError => |e| Some(e.hint().to_owned());
+    SubjectError => |e| Some(e.hint());
+    WordsError => |e| Some(e.hint());
+    NbError => |e| Some(e.hint());
+}
+
+// Those of files name the file.
+failures! {
+    ENVIRONMENT:
+    std::io::Error => |_| None;
+    serde_json::Error => |_| None;
 }

@@ -92,8 +92,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     if let Verb::Presets(flags) = &cli.verb {
         return commands::presets::run(flags, ui);
     }
-    let helenus =
-        std::env::current_exe().map_err(|e| CommandError::of(error::code::ENVIRONMENT, &e))?;
+    let helenus = std::env::current_exe()?;
     let context = Context::open(Env::of_process(), helenus, cancel)?;
     log::open(&context.paths.state, cli.global.verbose);
     tracing::info!(version = cli::VERSION, verb = ?std::env::args().nth(1), "begins");

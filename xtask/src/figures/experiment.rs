@@ -196,7 +196,7 @@ fn runs(own: &Experiment, rows: &[Row]) -> Result<(Vec<PlannedRun>, Vec<Fact>), 
             combination: combination.ok_or("a combination that the file does not have")?,
             stage: {
                 let word = cell(first, "stage");
-                let found = Stage::EVERY.into_iter().find(|stage| stage.word() == word);
+                let found = Stage::ALL.into_iter().find(|stage| stage.word() == word);
                 found.ok_or_else(|| format!("no stage {word}"))?
             },
         };

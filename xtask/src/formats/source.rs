@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use syn::parse::Parser as _;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, Lit, UseTree};
 
@@ -266,6 +267,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         self.define(item.ident.to_string(), Kind::Enum(item.clone()));
     }
 
+    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
+        if let Some(worded) = worded(item) {
+            self.define(worded.ident.to_string(), Kind::Enum(worded));
+        }
+    }
+
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
         self.define(item.ident.to_string(), Kind::Alias(item.clone()));
     }
@@ -294,6 +301,24 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
         visit::visit_expr_call(self, call);
     }
+}
+
+/// The enumeration that `worded!` defines, with the words that serde is given.
+fn worded(item: &syn::ItemMacro) -> Option<syn::ItemEnum> {
+    if !item.mac.path.is_ident("worded") {
+        return None;
+    }
+    let mut all: syn::ItemEnum = item.mac.parse_body().ok()?;
+    for one in &mut all.variants {
+        let (_, word) = one.discriminant.take()?;
+        let Some(Value::Text(word)) = value(&word) else {
+            return None;
+        };
+        let rename = format!("#[serde(rename = {word:?})]");
+        one.attrs
+            .extend(Attribute::parse_outer.parse_str(&rename).ok()?);
+    }
+    Some(all)
 }
 
 /// The names that the first argument of a mark may have: one, or one an arm of a `match`.

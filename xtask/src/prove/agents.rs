@@ -2,7 +2,7 @@
 //! data centres that are apart: what they sent against what was merged, bucket for bucket, and one that is killed.
 //! Refuses times: it counts buckets that differ, and what is not named.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use helenus_model::histogram::Histogram;
@@ -51,14 +51,7 @@ const BARS: [Bar; 10] = [
     Bar::none(KILLED, "not_named"),
     Bar::none(KILLED, "others_off"),
     Bar::none(KILLED, "clocks_off"),
-    Bar {
-        rule: Rule::Every {
-            variant: APART,
-            measure: "clock_error_ms",
-            at_most: 30.0,
-        },
-        aim: true,
-    },
+    Bar::every(APART, "clock_error_ms", 30.0).as_aim(),
 ];
 
 pub(crate) const CAMPAIGN: Campaign = Campaign {
@@ -71,15 +64,14 @@ pub(crate) const CAMPAIGN: Campaign = Campaign {
 };
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
     let shape: &[&str] = match variant {
         APART => &["-n", "1:1", "--rtt", ROUND_TRIP],
         _ => &["-n", "1"],
     };
-    rig.run(&[&["up", NAME, "--preset", "tiny"], shape].concat())?;
-    let outcome = measure(rig, variant);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&[&["up", NAME, "--preset", "tiny"], shape].concat())?;
+        measure(rig, variant)
+    })
 }
 
 /// An agent, ended with the value.
@@ -262,12 +254,12 @@ fn merged(result: &RunResult, agents: &[Agent]) -> Result<Measures, Box<dyn Erro
         }
     }
     counts += sum.values().map(|one| one.completed).sum::<u64>();
-    Ok(Measures::from([
-        ("buckets".to_owned(), buckets as f64),
-        ("buckets_off".to_owned(), off as f64),
-        ("counts_off".to_owned(), counts as f64),
-        ("completed".to_owned(), phase.total.completed as f64),
-        ("failed".to_owned(), phase.total.failures() as f64),
+    Ok(by_name([
+        ("buckets", buckets as f64),
+        ("buckets_off", off as f64),
+        ("counts_off", counts as f64),
+        ("completed", phase.total.completed as f64),
+        ("failed", phase.total.failures() as f64),
     ]))
 }
 
@@ -293,10 +285,10 @@ fn clocks(report: &Value) -> Result<Measures, Box<dyn Error>> {
         !within
     });
     let ms = errors.fold(0.0, f64::max) / 1e3;
-    Ok(Measures::from([
-        ("clock_error_ms".to_owned(), (ms * 1e3).round() / 1e3),
+    Ok(by_name([
+        ("clock_error_ms", (ms * 1e3).round() / 1e3),
         (
-            "clocks_off".to_owned(),
+            "clocks_off",
             beyond.count() as f64 + (AGENTS - all.len().min(AGENTS)) as f64,
         ),
     ]))
@@ -324,12 +316,12 @@ fn named(
     // What the killed one wrote in its last moment may be on its disk and not here.
     let off = others.saturating_sub(merged) + merged.saturating_sub(all);
     let unnamed = usize::from(named.count() != 1) + usize::from(code != Some(5));
-    Ok(Measures::from([
-        ("not_named".to_owned(), unnamed as f64),
-        ("others_off".to_owned(), off as f64),
-        ("completed".to_owned(), merged as f64),
+    Ok(by_name([
+        ("not_named", unnamed as f64),
+        ("others_off", off as f64),
+        ("completed", merged as f64),
         (
-            "completed_by_the_killed".to_owned(),
+            "completed_by_the_killed",
             (merged - others.min(merged)) as f64,
         ),
     ]))

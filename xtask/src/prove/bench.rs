@@ -1,7 +1,7 @@
 //! `prove bench`: the main job, `helenus bench` with nothing said, from its start to its end, with and without a
 //! class-data archive in the cache. Refuses to count a run whose verdict is invalid as done.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -14,22 +14,8 @@ pub(crate) const BENCH: Campaign = Campaign {
     about: "`helenus bench` with nothing said, on an empty cache but for the fetched release (first) and after it (next)",
     variants: &["first", "next"],
     bars: &[
-        Bar {
-            rule: Rule::Median {
-                variant: "first",
-                measure: "wall_s",
-                at_most: 90.0,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Median {
-                variant: "first",
-                measure: "exit_code",
-                at_most: 0.0,
-            },
-            aim: false,
-        },
+        Bar::median("first", "wall_s", 90.0),
+        Bar::median("first", "exit_code", 0.0),
     ],
     prepare: start::prepare,
     trial,
@@ -57,14 +43,11 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let rate = report["result"]["phases"][0]["rate_per_s"]
         .as_f64()
         .unwrap_or_default();
-    let measures = Measures::from([
-        (
-            "wall_s".to_owned(),
-            (wall.as_secs_f64() * 10.0).round() / 10.0,
-        ),
-        ("exit_code".to_owned(), f64::from(code)),
-        ("rate_per_s".to_owned(), rate),
-        ("lateness_p99_us".to_owned(), worst_lateness(&report)),
+    let measures = by_name([
+        ("wall_s", (wall.as_secs_f64() * 10.0).round() / 10.0),
+        ("exit_code", f64::from(code)),
+        ("rate_per_s", rate),
+        ("lateness_p99_us", worst_lateness(&report)),
     ]);
     rig.clear()?;
     Ok(Outcome { measures, pressure })

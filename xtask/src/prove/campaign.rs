@@ -10,6 +10,11 @@ use std::error::Error;
 /// Measures by name; the unit is the end of the name.
 pub(crate) type Measures = BTreeMap<String, f64>;
 
+/// Measures by these names.
+pub(crate) fn by_name<const N: usize>(all: [(&str, f64); N]) -> Measures {
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
 /// One trial.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -43,16 +48,66 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
+    const fn of(rule: Rule) -> Self {
+        Self { rule, aim: false }
+    }
+
+    /// The median of a measure.
+    pub(crate) const fn median(variant: &'static str, measure: &'static str, at_most: f64) -> Self {
+        Self::of(Rule::Median {
+            variant,
+            measure,
+            at_most,
+        })
+    }
+
+    /// The median of a measure over the median of another variant.
+    pub(crate) const fn ratio(
+        variant: &'static str,
+        to: &'static str,
+        measure: &'static str,
+        at_most: f64,
+    ) -> Self {
+        Self::of(Rule::Ratio {
+            variant,
+            to,
+            measure,
+            at_most,
+        })
+    }
+
+    /// The sum of a measure over all trials, of which there are at least so many.
+    pub(crate) const fn sum(
+        variant: &'static str,
+        measure: &'static str,
+        trials: usize,
+        at_most: f64,
+    ) -> Self {
+        Self::of(Rule::Sum {
+            variant,
+            measure,
+            trials,
+            at_most,
+        })
+    }
+
+    /// A measure of every single trial.
+    pub(crate) const fn every(variant: &'static str, measure: &'static str, at_most: f64) -> Self {
+        Self::of(Rule::Every {
+            variant,
+            measure,
+            at_most,
+        })
+    }
+
     /// A measure that is 0 in every trial.
     pub(crate) const fn none(variant: &'static str, measure: &'static str) -> Self {
-        Self {
-            rule: Rule::Every {
-                variant,
-                measure,
-                at_most: 0.0,
-            },
-            aim: false,
-        }
+        Self::every(variant, measure, 0.0)
+    }
+
+    /// The same as an aim.
+    pub(crate) const fn as_aim(self) -> Self {
+        Self { aim: true, ..self }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `prove cluster3`: `helenus up c -n 3` from its start to its end, then at once a keyspace with RF 3 and fifty rows
 //! written with ALL through node 1 and read with ONE through node 3. Refuses retries: a failure is counted.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig, checked};
 use super::start;
@@ -23,41 +23,13 @@ pub(crate) const CLUSTER3: Campaign = Campaign {
     about: "three tiny nodes, `helenus up c -n 3` from its start to its end; then writes at ALL, reads at ONE",
     variants: &["helenus"],
     bars: &[
-        Bar {
-            rule: Rule::Median {
-                variant: "helenus",
-                measure: "up_s",
-                at_most: 8.0,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Every {
-                variant: "helenus",
-                measure: "failures",
-                at_most: 0.0,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Median {
-                variant: "helenus",
-                measure: "up_s",
-                at_most: 5.0,
-            },
-            aim: true,
-        },
+        Bar::median("helenus", "up_s", 8.0),
+        Bar::none("helenus", "failures"),
+        Bar::median("helenus", "up_s", 5.0).as_aim(),
     ],
     prepare: start::prepare,
-    trial,
+    trial: |rig, _| rig.alone(|| up_and_use(rig)),
 };
-
-fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = up_and_use(rig);
-    rig.clear()?;
-    outcome
-}
 
 fn up_and_use(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
@@ -74,11 +46,11 @@ fn up_and_use(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let pressure = watch.end(cpu)?;
     let using = Instant::now();
     let failures = use_it(&ready)?;
-    let measures = Measures::from([
-        ("up_s".to_owned(), rounded(up)),
-        ("cpu_s".to_owned(), (cpu * 100.0).round() / 100.0),
-        ("use_s".to_owned(), rounded(using.elapsed())),
-        ("failures".to_owned(), failures as f64),
+    let measures = by_name([
+        ("up_s", rounded(up)),
+        ("cpu_s", (cpu * 100.0).round() / 100.0),
+        ("use_s", rounded(using.elapsed())),
+        ("failures", failures as f64),
     ]);
     Ok(Outcome { measures, pressure })
 }

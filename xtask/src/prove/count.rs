@@ -1,7 +1,7 @@
 //! `prove count`: 5,000,000 rows of document 003's kind on one tiny node, counted while writes go on elsewhere: by
 //! `helenus count`, and by 32 Python processes that read partition by partition. Refuses a count that is not right.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig, checked};
 use super::start;
@@ -41,16 +41,8 @@ const DRIVER: &str = "cassandra-driver==3.30.1";
 
 const SCRIPT: &str = include_str!("count/by_partition.py");
 
-const fn third(measure: &'static str, to: &'static str, aim: bool) -> Bar {
-    Bar {
-        rule: Rule::Ratio {
-            variant: "helenus",
-            to,
-            measure,
-            at_most: 0.3333,
-        },
-        aim,
-    }
+const fn third(measure: &'static str, to: &'static str) -> Bar {
+    Bar::ratio("helenus", to, measure, 0.3333)
 }
 
 pub(crate) const COUNT: Campaign = Campaign {
@@ -58,9 +50,9 @@ pub(crate) const COUNT: Campaign = Campaign {
     about: "5,000,000 rows on a tiny node counted while others write: `helenus count`, and 32 Python processes by partition",
     variants: &["helenus", "python", "python-kept"],
     bars: &[
-        third("total_s", "python", false),
-        third("partitions_s", "python", false),
-        third("total_s", "python-kept", true),
+        third("total_s", "python"),
+        third("partitions_s", "python"),
+        third("total_s", "python-kept").as_aim(),
         Bar::none("helenus", "wrong"),
         Bar::none("python", "wrong"),
         Bar::none("python-kept", "wrong"),
@@ -325,11 +317,11 @@ fn ours(rig: &Rig) -> Result<Measures, Box<dyn Error>> {
     let missed = u64::from(report["rows"] != ROWS);
     let asked_again: u64 = troubles(&report);
     let wrong = missed + wrong(found);
-    Ok(Measures::from([
-        ("total_s".to_owned(), total),
-        ("partitions_s".to_owned(), partitions),
-        ("wrong".to_owned(), wrong as f64),
-        ("asked_again".to_owned(), asked_again as f64),
+    Ok(by_name([
+        ("total_s", total),
+        ("partitions_s", partitions),
+        ("wrong", wrong as f64),
+        ("asked_again", asked_again as f64),
     ]))
 }
 
@@ -364,10 +356,10 @@ fn theirs(rig: &Rig, how: &str) -> Result<Measures, Box<dyn Error>> {
         Some((partition.parse().ok()?, rows.parse().ok()?))
     });
     // The sum of the partitions is the total.
-    Ok(Measures::from([
-        ("total_s".to_owned(), took),
-        ("partitions_s".to_owned(), took),
-        ("wrong".to_owned(), wrong(found) as f64),
+    Ok(by_name([
+        ("total_s", took),
+        ("partitions_s", took),
+        ("wrong", wrong(found) as f64),
     ]))
 }
 

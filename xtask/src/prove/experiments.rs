@@ -2,7 +2,7 @@
 //! are found and nothing else is; ten kills change neither what runs, nor its order, nor the answer.
 //! Refuses to steer: seeds and moments are drawn, and stand with the trial.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -89,15 +89,7 @@ pub(crate) const PLANTED: Campaign = Campaign {
     variants: &["six"],
     bars: &[
         Bar::none("six", "not_first"),
-        Bar {
-            rule: Rule::Sum {
-                variant: "six",
-                measure: "false_claims",
-                trials: SEEDS,
-                at_most: 3.0,
-            },
-            aim: false,
-        },
+        Bar::sum("six", "false_claims", SEEDS, 3.0),
     ],
     prepare: start::prepare,
     trial: planted,

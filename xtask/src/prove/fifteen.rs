@@ -1,7 +1,7 @@
 //! `prove fifteen`: fifteen isolated tiny clusters from one command, their memory when nobody uses them, and two minutes
 //! of load on all at once. Refuses an error of any of them, and a node that is not the one that was started.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig, checked};
 use super::start;
@@ -21,27 +21,13 @@ const ROWS: &str = "2000";
 
 const IDLE: Duration = Duration::from_secs(30);
 
-const fn median(measure: &'static str, at_most: f64, aim: bool) -> Bar {
+const fn median(measure: &'static str, at_most: f64) -> Bar {
     let variant = "fifteen";
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most,
-        },
-        aim,
-    }
+    Bar::median(variant, measure, at_most)
 }
 
 const fn every(measure: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant: "fifteen",
-            measure,
-            at_most: 0.0,
-        },
-        aim: false,
-    }
+    Bar::none("fifteen", measure)
 }
 
 pub(crate) const FIFTEEN: Campaign = Campaign {
@@ -49,33 +35,19 @@ pub(crate) const FIFTEEN: Campaign = Campaign {
     about: "`up --count 15`: time to ready over 1.6 × CPU of fifteen starts by cores, memory idle and under 100 op/s each",
     variants: &["fifteen"],
     bars: &[
-        median("of_bound", 1.0, false),
-        median("up_s", 45.0, false),
-        median("idle_gb", 2.6, false),
-        median("loaded_gb", 3.6, false),
+        median("of_bound", 1.0),
+        median("up_s", 45.0),
+        median("idle_gb", 2.6),
+        median("loaded_gb", 3.6),
         every("errors"),
         every("deaths"),
-        Bar {
-            rule: Rule::Every {
-                variant: "fifteen",
-                measure: "unserved",
-                at_most: 0.0,
-            },
-            aim: true,
-        },
-        median("up_s", 25.0, true),
-        median("idle_gb", 2.0, true),
+        Bar::none("fifteen", "unserved").as_aim(),
+        median("up_s", 25.0).as_aim(),
+        median("idle_gb", 2.0).as_aim(),
     ],
     prepare: start::prepare,
-    trial,
+    trial: |rig, _| rig.alone(|| measure(rig)),
 };
-
-fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = measure(rig);
-    rig.clear()?;
-    outcome
-}
 
 fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let alone = rig.json(&["up", "p"])?;
@@ -115,7 +87,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         ("deaths", deaths as f64),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure,
     })
 }

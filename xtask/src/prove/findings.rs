@@ -5,7 +5,6 @@ use super::host::{self, Host};
 use super::journal;
 use serde_json::{Value, json};
 use std::error::Error;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,15 +58,21 @@ impl Sheet {
         self.write(&json!({"line": "finding", "at_unix": host::now_unix(), "what": what, "holds": holds, "seconds": seconds, "said": said, "load": load}))
     }
 
+    /// A finding where something did not run to its end.
+    pub(super) fn ran(
+        &mut self,
+        what: &str,
+        tried: Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        tried.or_else(|error| {
+            let what = format!("{what} ran to its end");
+            self.found(&what, false, &error.to_string(), None)
+        })
+    }
+
     /// Another line.
     pub(super) fn write(&self, line: &Value) -> Result<(), Box<dyn Error>> {
-        let mut file = fs_err::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
-        writeln!(file, "{line}")?;
-        file.sync_all()?;
-        Ok(())
+        Ok(journal::write(&self.path, &line.to_string())?)
     }
 
     /// Says how many hold, and answers whether all do.

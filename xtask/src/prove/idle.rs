@@ -1,7 +1,7 @@
 //! `prove idle`: the anonymous memory of one tiny node that nobody uses, 30 s after it was ready.
 //! Refuses a node that is still busy with its own start.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use super::{start, tiny};
@@ -11,22 +11,15 @@ use std::time::Duration;
 /// Collections and compilers are done with the start by then.
 const AFTER: Duration = Duration::from_secs(30);
 
-const fn at_most(at_most: f64, aim: bool) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant: "tiny",
-            measure: "anon_mb",
-            at_most,
-        },
-        aim,
-    }
+const fn at_most(at_most: f64) -> Bar {
+    Bar::median("tiny", "anon_mb", at_most)
 }
 
 pub(crate) const IDLE: Campaign = Campaign {
     name: "idle",
     about: "anonymous PSS of one idle tiny node, 30 s after it was ready",
     variants: &["tiny"],
-    bars: &[at_most(170.0, false), at_most(140.0, true)],
+    bars: &[at_most(170.0), at_most(140.0).as_aim()],
     prepare: start::prepare,
     trial,
 };
@@ -39,7 +32,7 @@ fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
     let anonymous = tiny::anonymous_mb(rig);
     rig.clear()?;
     Ok(Outcome {
-        measures: Measures::from([("anon_mb".to_owned(), anonymous?)]),
+        measures: by_name([("anon_mb", anonymous?)]),
         pressure: watch.end(0.0)?,
     })
 }

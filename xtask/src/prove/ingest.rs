@@ -9,7 +9,7 @@ mod tools;
 
 pub(crate) use many::many;
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use fs_err as fs;
@@ -98,30 +98,15 @@ pub(crate) const INGEST: Campaign = Campaign {
         Bar::none(WRITER, "wrong"),
         Bar::none(CQL, "wrong"),
         Bar::none(SSTABLE, "wrong"),
-        Bar {
-            rule: Rule::Median {
-                variant: SSTABLE,
-                measure: "us_a_row",
-                at_most: 1.0,
-            },
-            aim: true,
-        },
+        Bar::median(SSTABLE, "us_a_row", 1.0).as_aim(),
     ],
     prepare,
-    trial,
+    trial: |rig, variant| rig.alone(|| measure(rig, variant)),
 };
 
 /// A way that is at least so many times as quick as another one.
 const fn times(variant: &'static str, to: &'static str, at_least: f64) -> Bar {
-    Bar {
-        rule: Rule::Ratio {
-            variant,
-            to,
-            measure: "us_a_row",
-            at_most: 1.0 / at_least,
-        },
-        aim: false,
-    }
+    Bar::ratio(variant, to, "us_a_row", 1.0 / at_least)
 }
 
 /// Why a variant cannot be measured with this binary, where it cannot.
@@ -202,13 +187,6 @@ fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     Files::of(rig).write(rows(rig))
 }
 
-fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = measure(rig, variant);
-    rig.clear()?;
-    outcome
-}
-
 /// One load into a fresh table of a fresh node whose code is warm.
 fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let ready = rig.json(&["up", NAME, "--preset", "bench"])?;
@@ -236,19 +214,16 @@ fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let wall: f64 = steps.iter().map(|(_, ran)| ran.wall_s).sum();
     let peak = steps.iter().map(|(_, ran)| ran.peak_mib);
     let each = |seconds: f64| rounded(seconds * 1e6 / rows as f64);
-    let mut measures = Measures::from(
-        [
-            ("wall_s", rounded(wall)),
-            ("rows_per_s", (rows as f64 / wall).round()),
-            ("us_a_row", each(wall)),
-            ("client_cpu_us_a_row", each(client)),
-            ("node_cpu_us_a_row", each(node)),
-            ("peak_mib", peak.fold(0.0, f64::max)),
-            ("rows", rows as f64),
-            ("wrong", counted.abs_diff(rows) as f64),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
+    let mut measures = by_name([
+        ("wall_s", rounded(wall)),
+        ("rows_per_s", (rows as f64 / wall).round()),
+        ("us_a_row", each(wall)),
+        ("client_cpu_us_a_row", each(client)),
+        ("node_cpu_us_a_row", each(node)),
+        ("peak_mib", peak.fold(0.0, f64::max)),
+        ("rows", rows as f64),
+        ("wrong", counted.abs_diff(rows) as f64),
+    ]);
     if steps.len() > 1 {
         let parts = steps
             .iter()

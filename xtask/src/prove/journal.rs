@@ -6,7 +6,7 @@ use super::host::{self, Host, Pressure};
 use helenus_model::seed::Seed;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Form of the lines.
@@ -106,14 +106,7 @@ impl Journal {
 
     /// Writes a line, at once and to the disk.
     pub(crate) fn append(&mut self, line: Line) -> Result<(), Box<dyn Error>> {
-        let mut text = serde_json::to_string(&line)?;
-        text.push('\n');
-        let mut file = fs_err::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
+        write(&self.path, &serde_json::to_string(&line)?)?;
         self.lines.push(line);
         Ok(())
     }
@@ -154,6 +147,16 @@ impl Journal {
         }
         hosts
     }
+}
+
+/// Writes a line to the end of a file, at once and to the disk.
+pub(crate) fn write(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = fs_err::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_all()
 }
 
 /// The lines of a file. What was cut in the middle of its write is taken off, so that the next line begins anew.

@@ -41,74 +41,39 @@ struct Part {
     run: fn(&Lab, &mut Sheet) -> Tried,
 }
 
+const fn part(name: &'static str, about: &'static str, run: fn(&Lab, &mut Sheet) -> Tried) -> Part {
+    Part {
+        name,
+        about,
+        quick: false,
+        run,
+    }
+}
+
+const fn quick(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Lab, &mut Sheet) -> Tried,
+) -> Part {
+    Part {
+        quick: true,
+        ..part(name, about, run)
+    }
+}
+
 /// All parts, in the order in which they run.
 const PARTS: [Part; 11] = [
-    Part {
-        name: "forms",
-        about: forms::ABOUT,
-        quick: false,
-        run: forms::run,
-    },
-    Part {
-        name: "wan",
-        about: wan::ABOUT,
-        quick: true,
-        run: wan::run,
-    },
-    Part {
-        name: "named",
-        about: named::ABOUT,
-        quick: true,
-        run: named::run,
-    },
-    Part {
-        name: "cut",
-        about: cut::ABOUT,
-        quick: false,
-        run: cut::run,
-    },
-    Part {
-        name: "start",
-        about: start::ABOUT,
-        quick: true,
-        run: start::run,
-    },
-    Part {
-        name: "inside",
-        about: inside::ABOUT,
-        quick: true,
-        run: inside::run,
-    },
-    Part {
-        name: "secured",
-        about: secured::ABOUT,
-        quick: false,
-        run: secured::run,
-    },
-    Part {
-        name: "operated",
-        about: operated::ABOUT,
-        quick: false,
-        run: operated::run,
-    },
-    Part {
-        name: "volumes",
-        about: volumes::ABOUT,
-        quick: false,
-        run: volumes::run,
-    },
-    Part {
-        name: "experiment",
-        about: experiment::ABOUT,
-        quick: false,
-        run: experiment::run,
-    },
-    Part {
-        name: "spread",
-        about: spread::ABOUT,
-        quick: false,
-        run: spread::run,
-    },
+    part("forms", forms::ABOUT, forms::run),
+    quick("wan", wan::ABOUT, wan::run),
+    quick("named", named::ABOUT, named::run),
+    part("cut", cut::ABOUT, cut::run),
+    quick("start", start::ABOUT, start::run),
+    quick("inside", inside::ABOUT, inside::run),
+    part("secured", secured::ABOUT, secured::run),
+    part("operated", operated::ABOUT, operated::run),
+    part("volumes", volumes::ABOUT, volumes::run),
+    part("experiment", experiment::ABOUT, experiment::run),
+    part("spread", spread::ABOUT, spread::run),
 ];
 
 /// Runs the parts that were named, or all, and tells whether everything holds. What was not run does not hold.

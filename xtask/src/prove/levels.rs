@@ -1,7 +1,7 @@
 //! `prove levels`: what QUORUM and EACH_QUORUM writes cost against LOCAL_QUORUM on 3 × 3 nodes 20 and 80 ms apart.
 //! Refuses a difference without the noise beside it: the reference level runs twice in every repeat.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -53,14 +53,7 @@ const LEVELS: [&str; 17] = [
 ];
 
 const fn at_most_1(measure: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant: "3x3",
-            measure,
-            at_most: 1.0,
-        },
-        aim: false,
-    }
+    Bar::median("3x3", measure, 1.0)
 }
 
 pub(crate) const LEVELS_CAMPAIGN: Campaign = Campaign {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,7 +68,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
             }
             let trial = bench.trial(&shape, release)?;
             println!("{}", line(&trial));
-            append(&path, &trial)?;
+            super::journal::write(&path, &serde_json::to_string(&trial)?)?;
             trials.push(trial);
         }
     }
@@ -296,15 +295,4 @@ fn read(path: &Path) -> Result<Vec<Trial>, Box<dyn Error>> {
     // A line that was cut off in its middle is no result.
     let lines = text.lines().filter(|line| line.ends_with('}'));
     Ok(lines.map(serde_json::from_str).collect::<Result<_, _>>()?)
-}
-
-fn append(path: &Path, trial: &Trial) -> Result<(), Box<dyn Error>> {
-    let text = serde_json::to_string(trial)? + "\n";
-    let mut file = fs_err::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `prove live`: what it costs a run to be shown on the screen of a terminal, and to be read by a Prometheus every second.
 //! Refuses to count the node: its CPU is of another process.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::count::children;
 use super::host::Watch;
 use super::rig::{Rig, checked};
@@ -21,14 +21,7 @@ const ADDRESS: &str = "127.0.0.1:19190";
 const READ_EVERY: Duration = Duration::from_secs(1);
 
 const fn at_most(variant: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure: "cost_percent",
-            at_most: 2.0,
-        },
-        aim: false,
-    }
+    Bar::median(variant, "cost_percent", 2.0)
 }
 
 pub(crate) const LIVE: Campaign = Campaign {
@@ -36,13 +29,9 @@ pub(crate) const LIVE: Campaign = Campaign {
     about: "CPU that the screen of a run, and its metrics, cost beside a run with neither, as a share of the generator's",
     variants: &["screen", "metrics"],
     bars: &[at_most("screen"), at_most("metrics")],
-    prepare,
+    prepare: Rig::clear,
     trial,
 };
-
-fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
-    rig.clear()
-}
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
@@ -55,12 +44,12 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let pressure = watch.end(plain.all_s + shown.all_s)?;
     rig.clear()?;
     let cost = (shown.beside() - plain.beside()) / plain.generator_s * 100.0;
-    let measures = Measures::from([
-        ("cost_percent".to_owned(), cost),
-        ("plain_beside_s".to_owned(), plain.beside()),
-        ("shown_beside_s".to_owned(), shown.beside()),
-        ("plain_generator_s".to_owned(), plain.generator_s),
-        ("shown_generator_s".to_owned(), shown.generator_s),
+    let measures = by_name([
+        ("cost_percent", cost),
+        ("plain_beside_s", plain.beside()),
+        ("shown_beside_s", shown.beside()),
+        ("plain_generator_s", plain.generator_s),
+        ("shown_generator_s", shown.generator_s),
     ]);
     Ok(Outcome { measures, pressure })
 }

@@ -1,7 +1,7 @@
 //! `prove report`: how long the report of one hour at 1 s intervals, and that of an experiment of 200 runs, take to open in
 //! headless Chromium: until the load event, and until the first charts are painted. Refuses a page that complains or asks for a network.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use helenus_record::report::{experiment_html, run_html};
@@ -28,25 +28,11 @@ const PHASE_S: u64 = 1197;
 const SAMPLES: u64 = 1000;
 
 const fn within_2_s(variant: &'static str, measure: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most: 2000.0,
-        },
-        aim: false,
-    }
+    Bar::median(variant, measure, 2000.0)
 }
 
 const fn within_mb(variant: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant,
-            measure: "size_mb",
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::every(variant, "size_mb", at_most)
 }
 
 pub(crate) const REPORT: Campaign = Campaign {
@@ -106,11 +92,11 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
             .map(f64::round)
             .ok_or("a time is missing")
     };
-    let measures = Measures::from([
-        ("load_ms".to_owned(), ms("load_ms")?),
-        ("drawn_ms".to_owned(), ms("drawn_ms")?),
+    let measures = by_name([
+        ("load_ms", ms("load_ms")?),
+        ("drawn_ms", ms("drawn_ms")?),
         (
-            "size_mb".to_owned(),
+            "size_mb",
             (fs_err::metadata(page(rig, variant))?.len() as f64 / 1e4).round() / 100.0,
         ),
     ]);

@@ -1,7 +1,7 @@
 //! `prove pause`: 2,000/s with at most 64 in flight for 60 s, the node stopped for 1.5 s in between: where the stall
 //! shows. Refuses to look at anything but the run's own JSON.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -18,14 +18,7 @@ const NAME: &str = "p";
 const LONG_NS: u64 = 1_000_000_000;
 
 const fn every(measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant: "helenus",
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::every("helenus", measure, at_most)
 }
 
 pub(crate) const PAUSE: Campaign = Campaign {
@@ -44,11 +37,10 @@ pub(crate) const PAUSE: Campaign = Campaign {
 };
 
 fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    rig.run(&["up", NAME, "--preset", "dev"])?;
-    let outcome = stalled(rig);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&["up", NAME, "--preset", "dev"])?;
+        stalled(rig)
+    })
 }
 
 fn stalled(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
@@ -91,21 +83,18 @@ fn stalled(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     };
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let p999 = number(&write["response"]["p999_us"]);
-    let measures = Measures::from([
-        ("exit_code".to_owned(), f64::from(code)),
-        ("services_above_1s".to_owned(), long("service")?),
-        ("responses_above_1s".to_owned(), long("response")?),
-        ("slot_waits_above_1s".to_owned(), long("slot_wait")?),
+    let measures = by_name([
+        ("exit_code", f64::from(code)),
+        ("services_above_1s", long("service")?),
+        ("responses_above_1s", long("response")?),
+        ("slot_waits_above_1s", long("slot_wait")?),
         (
-            "offered_off_by".to_owned(),
+            "offered_off_by",
             (number(&write["offered"]) - 120_000.0).abs(),
         ),
-        ("response_p999_us".to_owned(), p999),
-        ("p999_short_of_1s_by_us".to_owned(), (1e6 - p999).max(0.0)),
-        (
-            "lateness_p99_us".to_owned(),
-            number(&write["lateness"]["p99_us"]),
-        ),
+        ("response_p999_us", p999),
+        ("p999_short_of_1s_by_us", (1e6 - p999).max(0.0)),
+        ("lateness_p99_us", number(&write["lateness"]["p99_us"])),
     ]);
     Ok(Outcome { measures, pressure })
 }

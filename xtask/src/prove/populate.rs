@@ -1,7 +1,7 @@
 //! `prove populate`: a populate of 1,000,000 rows that is killed at 40 % and goes on. Refuses one that sends more than
 //! the missing rows and 2 %, or that leaves another content or other settings than one that nobody disturbed.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use super::start;
@@ -28,14 +28,7 @@ const TABLE: &str = "keyspace1.standard1";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
 const fn at_most(measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant: "killed",
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::every("killed", measure, at_most)
 }
 
 pub(crate) const POPULATE: Campaign = Campaign {
@@ -44,15 +37,8 @@ pub(crate) const POPULATE: Campaign = Campaign {
     variants: &["killed"],
     bars: &[at_most("twice_percent", 2.0), at_most("wrong", 0.0)],
     prepare: start::prepare,
-    trial,
+    trial: |rig, _| rig.alone(|| measure(rig)),
 };
-
-fn trial(rig: &Rig, _variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = measure(rig);
-    rig.clear()?;
-    outcome
-}
 
 fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let ready = rig.json(&["up", NAME])?;
@@ -94,7 +80,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         ("wrong", wrong as f64),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure: watch.end(own)?,
     })
 }

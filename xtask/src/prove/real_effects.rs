@@ -1,7 +1,7 @@
 //! `prove planted-real`: effects of known size in real Cassandra are found, and settings that do nothing are not.
 //! Refuses to reckon with more than the emulated way: what an operation takes besides is measured with it.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::experiments::{answered, drawn};
 use super::host::Watch;
 use super::rig::Rig;
@@ -72,15 +72,7 @@ const PLANTED: &str = "way";
 const TRIALS: usize = 20;
 
 const fn at_most(measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Sum {
-            variant: "delay",
-            measure,
-            trials: TRIALS,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::sum("delay", measure, TRIALS, at_most)
 }
 
 pub(crate) const PLANTED_REAL: Campaign = Campaign {

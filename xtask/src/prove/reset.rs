@@ -1,7 +1,7 @@
 //! `prove reset`: how long `helenus reset` takes, the whole process, on five keyspaces of two tables each into which
 //! 100,000 rows were written. Refuses a reset after which a row of before is seen, or a row written after it is not.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use super::start;
@@ -30,55 +30,30 @@ const YOUNG: usize = 20;
 /// Resets of one trial after these; five trials make the hundred.
 const RESETS: usize = 20;
 
-const fn bar(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
-}
-
-const fn nothing_wrong(variant: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant,
-            measure: "wrong",
-            at_most: 0.0,
-        },
-        aim: false,
-    }
-}
-
 pub(crate) const RESET: Campaign = Campaign {
     name: "reset",
     about: "`helenus reset` of ten tables after 100,000 rows in one of them or in all, forty times a trial, from start to end",
     variants: &["one", "all"],
     bars: &[
-        bar("one", "p50_ms", 250.0),
-        bar("one", "p95_ms", 500.0),
-        bar("all", "p50_ms", 250.0),
-        bar("all", "p95_ms", 500.0),
-        nothing_wrong("one"),
-        nothing_wrong("all"),
+        Bar::median("one", "p50_ms", 250.0),
+        Bar::median("one", "p95_ms", 500.0),
+        Bar::median("all", "p50_ms", 250.0),
+        Bar::median("all", "p95_ms", 500.0),
+        Bar::none("one", "wrong"),
+        Bar::none("all", "wrong"),
     ],
     prepare: start::prepare,
     trial,
 };
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
     // All rows in one table, or a tenth of them in each.
     let tables = if variant == "one" {
         1
     } else {
         KEYSPACES * TABLES
     };
-    let outcome = measure(rig, tables);
-    rig.clear()?;
-    outcome
+    rig.alone(|| measure(rig, tables))
 }
 
 fn measure(rig: &Rig, filled: usize) -> Result<Outcome, Box<dyn Error>> {
@@ -123,7 +98,7 @@ fn measure(rig: &Rig, filled: usize) -> Result<Outcome, Box<dyn Error>> {
         ("wrong", wrong as f64),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure: watch.end(own)?,
     })
 }

@@ -1,7 +1,7 @@
 //! `prove restore`: `helenus baseline restore` from its start to the first reply, of a million rows and of ten million,
 //! into the same cluster; its disk; and every row read back. Refuses a baseline whose rows were never checked.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use serde_json::Value;
@@ -12,38 +12,17 @@ use std::time::Instant;
 
 const TAG: &str = "full";
 
-const fn bar(rule: Rule) -> Bar {
-    Bar { rule, aim: false }
-}
-
-const fn every(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
-    bar(Rule::Every {
-        variant,
-        measure,
-        at_most,
-    })
-}
-
 pub(crate) const RESTORE: Campaign = Campaign {
     name: "restore",
     about: "`baseline restore` of 1,000,000 and 10,000,000 rows: time to the first reply, disk, every row read back",
     variants: &["m1", "m10"],
     bars: &[
-        bar(Rule::Median {
-            variant: "m1",
-            measure: "first_s",
-            at_most: 5.0,
-        }),
-        bar(Rule::Ratio {
-            variant: "m10",
-            to: "m1",
-            measure: "first_s",
-            at_most: 1.5,
-        }),
-        every("m1", "more_disk_share", 0.01),
-        every("m10", "more_disk_share", 0.01),
-        every("m1", "missing", 0.0),
-        every("m10", "missing", 0.0),
+        Bar::median("m1", "first_s", 5.0),
+        Bar::ratio("m10", "m1", "first_s", 1.5),
+        Bar::every("m1", "more_disk_share", 0.01),
+        Bar::every("m10", "more_disk_share", 0.01),
+        Bar::none("m1", "missing"),
+        Bar::none("m10", "missing"),
     ],
     prepare,
     trial,
@@ -101,7 +80,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
         ("missing", missing),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure,
     })
 }

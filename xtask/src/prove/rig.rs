@@ -1,7 +1,7 @@
 //! What every trial stands on: the binary in a home of its own, the JDK and the jars, and the times of a
 //! start. Refuses to leave a process: what it starts by itself is leashed, and its home is emptied before each trial.
 
-use super::campaign::Measures;
+use super::campaign::{Measures, by_name};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::env::Env;
@@ -158,6 +158,17 @@ impl Rig {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
+    /// A trial that finds no cluster in the home, and leaves none there.
+    pub(crate) fn alone<T>(
+        &self,
+        trial: impl FnOnce() -> Result<T, Box<dyn Error>>,
+    ) -> Result<T, Box<dyn Error>> {
+        self.clear()?;
+        let outcome = trial();
+        self.clear()?;
+        outcome
+    }
+
     /// Removes whatever clusters are left in the home.
     pub(crate) fn clear(&self) -> Result<(), Box<dyn Error>> {
         self.run(&["rm", "--all"]).map(|_| ())
@@ -258,13 +269,10 @@ pub(crate) fn measures_of(pid: u32, reply: Duration) -> Result<Measures, Box<dyn
         .find_map(|l| l.strip_prefix("VmLck:"))
         .and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
     let wall = reply.saturating_sub(life.began).as_secs_f64();
-    Ok(Measures::from([
-        ("wall_s".to_owned(), (wall * 1000.0).round() / 1000.0),
-        ("cpu_s".to_owned(), life.cpu),
-        (
-            "locked_mib".to_owned(),
-            (locked.unwrap_or_default() / 1024.0).round(),
-        ),
+    Ok(by_name([
+        ("wall_s", (wall * 1000.0).round() / 1000.0),
+        ("cpu_s", life.cpu),
+        ("locked_mib", (locked.unwrap_or_default() / 1024.0).round()),
     ]))
 }
 

@@ -1,7 +1,7 @@
 //! `prove ui`: how long the pages of `helenus ui` take over a history of 2,000 runs: the list, a comparison of six runs with six,
 //! a trend over all. Refuses a page that is not there.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::open::values;
 use super::rig::Rig;
@@ -20,14 +20,7 @@ const RUNS: usize = 2000;
 const AGAIN: usize = 5;
 
 const fn within(variant: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure: "first_ms",
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::median(variant, "first_ms", at_most)
 }
 
 pub(crate) const SITE: Campaign = Campaign {
@@ -102,10 +95,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     ended?;
     let mut later = times[1..].to_vec();
     later.sort_by(f64::total_cmp);
-    let measures = Measures::from([
-        ("first_ms".to_owned(), times[0]),
-        ("later_ms".to_owned(), later[later.len() / 2]),
-    ]);
+    let measures = by_name([("first_ms", times[0]), ("later_ms", later[later.len() / 2])]);
     Ok(Outcome {
         measures,
         pressure: watch.end(0.0)?,

@@ -1,7 +1,7 @@
 //! `prove slo`: the highest rate under a latency threshold, where it is known and where it is not. Refuses to judge a
 //! search by the nodes that it searched on: the rate for fresh lives is tried in lives that it never saw.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use serde_json::Value;
@@ -16,20 +16,12 @@ pub(crate) const SLO: Campaign = Campaign {
         of_twenty("queue", "wrong", 2.0),
         of_twenty("fresh", "missed", 3.0),
     ],
-    prepare,
+    prepare: Rig::clear,
     trial,
 };
 
 const fn of_twenty(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Sum {
-            variant,
-            measure,
-            trials: 20,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::sum(variant, measure, 20, at_most)
 }
 
 /// Operations a second of the one server before which all wait.
@@ -45,10 +37,6 @@ const WITHIN: f64 = 0.05;
 const SLO_OF_CASSANDRA: (&str, f64) = ("p99<50ms,errors<1%", 50_000.0);
 
 const WRITES: [&str; 4] = ["run", "standard1", "--ops", "write=1"];
-
-fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
-    rig.clear()
-}
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
@@ -95,13 +83,13 @@ fn queue(rig: &Rig) -> Result<Measures, Box<dyn Error>> {
     let off = rate / truth - 1.0;
     let within =
         found["low_per_s"].as_f64() <= Some(truth) && Some(truth) <= found["high_per_s"].as_f64();
-    Ok(Measures::from([
-        ("rate_per_s".to_owned(), rate),
-        ("off".to_owned(), (off * 1e4).round() / 1e4),
-        ("wrong".to_owned(), f64::from(u8::from(off.abs() > WITHIN))),
-        ("outside_interval".to_owned(), f64::from(u8::from(!within))),
+    Ok(by_name([
+        ("rate_per_s", rate),
+        ("off", (off * 1e4).round() / 1e4),
+        ("wrong", f64::from(u8::from(off.abs() > WITHIN))),
+        ("outside_interval", f64::from(u8::from(!within))),
         (
-            "trials".to_owned(),
+            "trials",
             said["curve"].as_array().map_or(0.0, |all| all.len() as f64),
         ),
     ]))
@@ -141,10 +129,10 @@ fn fresh(rig: &Rig, rate: f64) -> Result<Measures, Box<dyn Error>> {
             .any(|doubt| doubt["kind"] == "behind_schedule")
     });
     let held = !behind && p99.is_some_and(|us| us < SLO_OF_CASSANDRA.1);
-    Ok(Measures::from([
-        ("rate_per_s".to_owned(), rate),
-        ("p99_ms".to_owned(), p99.unwrap_or_default() / 1e3),
-        ("missed".to_owned(), f64::from(u8::from(!held))),
+    Ok(by_name([
+        ("rate_per_s", rate),
+        ("p99_ms", p99.unwrap_or_default() / 1e3),
+        ("missed", f64::from(u8::from(!held))),
     ]))
 }
 

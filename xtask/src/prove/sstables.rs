@@ -84,10 +84,8 @@ fn attempt(
 ) -> Tried {
     println!("{name}");
     sheet.write(&json!({"line": "part", "at_unix": host::now_unix(), "part": name}))?;
-    if let Err(error) = part(sheet) {
-        let what = format!("part {name} ran to its end");
-        sheet.found(&what, false, &error.to_string(), None)?;
-    }
+    let tried = part(sheet);
+    sheet.ran(&format!("part {name}"), tried)?;
     rig.clear()
 }
 

@@ -1,7 +1,7 @@
 //! `prove start`: one node from the start of its process to the first reply, against the same release with its stock
 //! settings and against the best-known public recipe. Refuses to compare what does not run on the same JDK and jars.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::rig::{self, Rig};
 use helenus_cluster::address::AddressError;
@@ -26,41 +26,10 @@ pub(crate) const START: Campaign = Campaign {
     about: "one tiny node, start of its process to the first reply, against stock and Testcontainers' flags",
     variants: &["helenus", "testcontainers", "stock"],
     bars: &[
-        Bar {
-            rule: Rule::Ratio {
-                variant: "helenus",
-                to: "stock",
-                measure: "wall_s",
-                at_most: 1.0 / 15.0,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Ratio {
-                variant: "helenus",
-                to: "testcontainers",
-                measure: "wall_s",
-                at_most: 0.5,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Ratio {
-                variant: "helenus",
-                to: "testcontainers",
-                measure: "cpu_s",
-                at_most: 0.6,
-            },
-            aim: false,
-        },
-        Bar {
-            rule: Rule::Median {
-                variant: "helenus",
-                measure: "wall_s",
-                at_most: 1.5,
-            },
-            aim: true,
-        },
+        Bar::ratio("helenus", "stock", "wall_s", 1.0 / 15.0),
+        Bar::ratio("helenus", "testcontainers", "wall_s", 0.5),
+        Bar::ratio("helenus", "testcontainers", "cpu_s", 0.6),
+        Bar::median("helenus", "wall_s", 1.5).as_aim(),
     ],
     prepare,
     trial,

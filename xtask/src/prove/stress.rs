@@ -4,7 +4,7 @@
 mod lines;
 mod theirs;
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::journal::Journal;
 use super::rig::Rig;
@@ -57,14 +57,7 @@ const fn bars() -> [Bar; LINES.len() * HOLDS.len()] {
     let mut at = 0;
     while at < bars.len() {
         let (measure, at_most) = HOLDS[at % HOLDS.len()];
-        bars[at] = Bar {
-            rule: Rule::Every {
-                variant: LINES[at / HOLDS.len()].name,
-                measure,
-                at_most,
-            },
-            aim: false,
-        };
+        bars[at] = Bar::every(LINES[at / HOLDS.len()].name, measure, at_most);
         at += 1;
     }
     bars

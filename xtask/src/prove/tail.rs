@@ -2,7 +2,7 @@
 //! as the cause of p99.9; and how often anything is named once the times of the slowest operations are permuted.
 //! Refuses to look at anything but the run's own JSON and its history.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use helenus_cluster::attach::jcmd;
@@ -57,27 +57,19 @@ pub(crate) const TAIL: Campaign = Campaign {
         blamed("pause"),
         blamed("collection"),
     ],
-    prepare: |rig| rig.clear(),
+    prepare: Rig::clear,
     trial,
 };
 
 const fn blamed(variant: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant,
-            measure: "blamed_of_200_permuted",
-            at_most: BLAMED_MOST,
-        },
-        aim: false,
-    }
+    Bar::every(variant, "blamed_of_200_permuted", BLAMED_MOST)
 }
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    rig.run(&["up", NAME, "--preset", "dev"])?;
-    let outcome = planted(rig, variant);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&["up", NAME, "--preset", "dev"])?;
+        planted(rig, variant)
+    })
 }
 
 fn planted(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
@@ -161,16 +153,16 @@ fn named(above: &TailAbove, wanted: Cause) -> Measures {
     let first = above.named().next();
     let found = above.overlaps.iter().find(|one| one.cause == wanted);
     let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
-    let mut measures = Measures::from([
+    let mut measures = by_name([
         (
-            "not_named".to_owned(),
+            "not_named",
             f64::from(u8::from(first.is_none_or(|one| one.cause != wanted))),
         ),
-        ("p999_ms".to_owned(), rounded(above.above_us / 1e3)),
-        ("operations".to_owned(), above.operations as f64),
-        ("judged".to_owned(), above.judged as f64),
+        ("p999_ms", rounded(above.above_us / 1e3)),
+        ("operations", above.operations as f64),
+        ("judged", above.judged as f64),
         (
-            "others_named".to_owned(),
+            "others_named",
             above.named().filter(|one| one.cause != wanted).count() as f64,
         ),
     ]);

@@ -1,7 +1,7 @@
 //! `prove tiny`: a million writes, a million reads and a fixed rate on one node in 64 MB, beside the settings of 2013,
 //! which get a fifth of the operations, and die of them more often than not. Refuses to count a tiny run with an error.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use super::start;
@@ -27,31 +27,7 @@ const IN_FLIGHT: &str = "50";
 
 const fn tiny(measure: &'static str, at_most: f64) -> Bar {
     let variant = "tiny";
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
-}
-
-const fn ratio(
-    variant: &'static str,
-    to: &'static str,
-    measure: &'static str,
-    at_most: f64,
-) -> Bar {
-    Bar {
-        rule: Rule::Ratio {
-            variant,
-            to,
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::median(variant, measure, at_most)
 }
 
 pub(crate) const TINY: Campaign = Campaign {
@@ -59,27 +35,13 @@ pub(crate) const TINY: Campaign = Campaign {
     about: "1,000,000 writes, 1,000,000 checked reads at 50 in flight, then 1,000/s, on preset tiny; 200,000 of each on doc001",
     variants: &["tiny", "doc001"],
     bars: &[
-        Bar {
-            rule: Rule::Every {
-                variant: "tiny",
-                measure: "errors",
-                at_most: 0.0,
-            },
-            aim: false,
-        },
+        Bar::none("tiny", "errors"),
         tiny("anon_mb", 230.0),
-        ratio("tiny", "doc001", "stopped_us_per_op", 0.2),
-        Bar {
-            rule: Rule::Every {
-                variant: "tiny",
-                measure: "longest_ms",
-                at_most: 500.0,
-            },
-            aim: false,
-        },
+        Bar::ratio("tiny", "doc001", "stopped_us_per_op", 0.2),
+        Bar::every("tiny", "longest_ms", 500.0),
         // Twice the writes and 1.3 times the reads: half and 1/1.3 the other way round.
-        ratio("doc001", "tiny", "writes_per_s", 0.5),
-        ratio("doc001", "tiny", "reads_per_s", 0.769),
+        Bar::ratio("doc001", "tiny", "writes_per_s", 0.5),
+        Bar::ratio("doc001", "tiny", "reads_per_s", 0.769),
         tiny("fixed_p99_ms", 60.0),
     ],
     prepare,
@@ -94,11 +56,10 @@ fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
 }
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    rig.run(&["up", NAME, "--preset", variant])?;
-    let outcome = measure(rig, variant);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&["up", NAME, "--preset", variant])?;
+        measure(rig, variant)
+    })
 }
 
 fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {

@@ -1,7 +1,7 @@
 //! `prove upgrade`: three nodes from 4.1 to 5.0 through all storage compatibility modes, under writes at QUORUM; the
 //! ledger is read back. Refuses to count a write that no node acknowledged.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::host::Watch;
 use super::rig::{Rig, checked};
 use super::start;
@@ -15,14 +15,7 @@ const NAME: &str = "u";
 const AHEAD: Duration = Duration::from_secs(10);
 
 const fn every(measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant: "4.1 to 5.0",
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
+    Bar::every("4.1 to 5.0", measure, at_most)
 }
 
 pub(crate) const UPGRADE: Campaign = Campaign {
@@ -31,15 +24,8 @@ pub(crate) const UPGRADE: Campaign = Campaign {
     variants: &["4.1 to 5.0"],
     bars: &[every("lost", 0.0), every("upgrade_s", 600.0)],
     prepare: start::prepare,
-    trial,
+    trial: |rig, _| rig.alone(|| upgraded(rig)),
 };
-
-fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = upgraded(rig);
-    rig.clear()?;
-    outcome
-}
 
 fn upgraded(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     rig.run(&["up", NAME, "-n", "3", "--cassandra", "4.1"])?;
@@ -102,7 +88,7 @@ fn upgraded(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         ("lost", count("lost")),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure,
     })
 }

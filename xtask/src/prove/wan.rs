@@ -1,7 +1,7 @@
 //! `prove wan`: how exact the emulated distance is, what it costs, and what it lets through.
 //! Refuses ping: delay is measured over an established TCP connection.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
 use super::host::Watch;
 use super::rig::Rig;
 use helenus_cluster::error::with_causes;
@@ -26,35 +26,24 @@ const SLEEP: Duration = Duration::from_millis(20);
 
 const BETWEEN: (&str, &str) = ("DC1", "DC2");
 
-const fn at_most(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
-}
-
 pub(crate) const WAN: Campaign = Campaign {
     name: "wan",
     about: "emulated distance: 1,000 round trips at 10, 40, 80 and 150 ms, 10,000 packets of 1 KB a second, bulk at 40 ms, \
             and the machine's own sleeps",
     variants: &["10ms", "40ms", "80ms", "150ms", "packets", "bulk", "timer"],
     bars: &[
-        at_most("10ms", "p50_off", 1.0),
-        at_most("40ms", "p50_off", 1.0),
-        at_most("80ms", "p50_off", 1.0),
-        at_most("150ms", "p50_off", 1.0),
-        at_most("10ms", "p99_error_ms", 1.0),
-        at_most("40ms", "p99_error_ms", 1.0),
-        at_most("80ms", "p99_error_ms", 1.0),
-        at_most("150ms", "p99_error_ms", 1.0),
-        at_most("packets", "cpu_percent", 15.0),
-        at_most("packets", "missing", 0.0),
+        Bar::median("10ms", "p50_off", 1.0),
+        Bar::median("40ms", "p50_off", 1.0),
+        Bar::median("80ms", "p50_off", 1.0),
+        Bar::median("150ms", "p50_off", 1.0),
+        Bar::median("10ms", "p99_error_ms", 1.0),
+        Bar::median("40ms", "p99_error_ms", 1.0),
+        Bar::median("80ms", "p99_error_ms", 1.0),
+        Bar::median("150ms", "p99_error_ms", 1.0),
+        Bar::median("packets", "cpu_percent", 15.0),
+        Bar::median("packets", "missing", 0.0),
         // At least 50 MB/s.
-        at_most("bulk", "ms_a_megabyte", 20.0),
+        Bar::median("bulk", "ms_a_megabyte", 20.0),
     ],
     prepare: |_| Ok(()),
     trial,
@@ -95,12 +84,6 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     })
 }
 
-fn named<const N: usize>(measures: [(&str, f64); N]) -> Measures {
-    measures
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
-}
-
 /// What no emulator can better: by how much sleeps of 20 ms end late where nothing else is done.
 fn timer() -> Measures {
     let mut late: Vec<f64> = (0..SAMPLES)
@@ -112,7 +95,7 @@ fn timer() -> Measures {
         .collect();
     late.sort_by(f64::total_cmp);
     let at = |share: usize| late[late.len() * share / 100];
-    named([("sleep_p50_late_ms", at(50)), ("sleep_p99_late_ms", at(99))])
+    by_name([("sleep_p50_late_ms", at(50)), ("sleep_p99_late_ms", at(99))])
 }
 
 /// The error of the delay; `p50_off` is in parts of what is allowed, the greater of 2 % and 0.5 ms. What the emulator let
@@ -126,7 +109,7 @@ fn delay(keeper: &Keeper) -> Result<Measures, NetError> {
     let allowed = (asked * 0.02).max(500.0);
     let p99 = echo.p99_us.unwrap_or(echo.max_us);
     let late = after.lateness.since(&before.lateness).below_us(0.99);
-    Ok(named([
+    Ok(by_name([
         ("p50_error_ms", (echo.p50_us - asked) / 1e3),
         ("p50_off", (echo.p50_us - asked).abs() / allowed),
         ("p99_error_ms", (p99 - asked) / 1e3),
@@ -148,7 +131,7 @@ fn packets(keeper: &Keeper) -> Result<Measures, NetError> {
     let crossed = keeper.datagrams(BETWEEN, rate, bytes, seconds)?;
     let after = keeper.status()?.work;
     let sent = crossed.sent.unwrap_or(0);
-    Ok(named([
+    Ok(by_name([
         (
             "cpu_percent",
             // Of the time in which they crossed: the wait for the last one costs nothing.
@@ -172,7 +155,7 @@ fn bulk(keeper: &Keeper) -> Result<Measures, NetError> {
     let crossed = keeper.bulk(BETWEEN, BULK_SECONDS)?;
     let after = keeper.status()?.work;
     let megabytes = crossed.bytes as f64 / 1e6;
-    Ok(named([
+    Ok(by_name([
         ("ms_a_megabyte", crossed.seconds * 1e3 / megabytes.max(1e-9)),
         ("megabytes_a_second", megabytes / crossed.seconds.max(1e-9)),
         (

@@ -1,7 +1,7 @@
 //! `prove wan15`: three data centres of five tiny nodes, 80 ms apart, from one command: time to ready and idle memory.
 //! Refuses a start that some node does not see whole: `up` waits for every view.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::campaign::{Bar, Campaign, Outcome, by_name};
 use super::fifteen::{anonymous_gb, cpu, pids};
 use super::host::Watch;
 use super::rig::Rig;
@@ -13,15 +13,8 @@ const IDLE: Duration = Duration::from_secs(30);
 
 const UP: [&str; 7] = ["up", "wan", "-n", "5:5:5", "--preset=tiny", "--rtt", "80ms"];
 
-const fn median(measure: &'static str, at_most: f64, aim: bool) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant: "5:5:5",
-            measure,
-            at_most,
-        },
-        aim,
-    }
+const fn median(measure: &'static str, at_most: f64) -> Bar {
+    Bar::median("5:5:5", measure, at_most)
 }
 
 pub(crate) const WAN15: Campaign = Campaign {
@@ -29,20 +22,13 @@ pub(crate) const WAN15: Campaign = Campaign {
     about: "`up -n 5:5:5 --preset tiny --rtt 80ms`: time until every node sees all, memory when nobody uses them",
     variants: &["5:5:5"],
     bars: &[
-        median("up_s", 75.0, false),
-        median("idle_gb", 2.9, false),
-        median("up_s", 45.0, true),
+        median("up_s", 75.0),
+        median("idle_gb", 2.9),
+        median("up_s", 45.0).as_aim(),
     ],
     prepare: start::prepare,
-    trial,
+    trial: |rig, _| rig.alone(|| measure(rig)),
 };
-
-fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = measure(rig);
-    rig.clear()?;
-    outcome
-}
 
 fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
@@ -56,7 +42,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         ("idle_gb", anonymous_gb(&rig.json(&["list"])?)?),
     ];
     Ok(Outcome {
-        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        measures: by_name(measures),
         pressure,
     })
 }

@@ -1,7 +1,7 @@
 //! `prove wire`: what an operation costs the generator, beside latte and beside the bare loop, on one node and against the
 //! null server. Refuses a figure of one tool without the others' in the same minute.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule, order};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name, order};
 use super::host::{Watch, now_unix};
 use super::rig::{Life, Rig, checked};
 use fs_err as fs;
@@ -29,37 +29,25 @@ pub(crate) const WIRE: Campaign = Campaign {
         "null",
     ],
     bars: &[
-        bar("paced-3000", "cpu_to_bare", 1.3),
-        bar("paced-10000", "cpu_to_bare", 1.3),
-        bar("closed-1", "cpu_to_bare", 1.3),
-        bar("paced-3000", "cpu_to_latte", 1.0),
-        bar("paced-10000", "cpu_to_latte", 1.0),
-        bar("closed-1", "cpu_to_latte", 1.0),
-        bar("closed-64", "cpu_to_latte", 0.25),
-        bar("closed-256", "cpu_to_latte", 0.25),
-        bar("paced-3000", "p50_to_latte", 1.0),
-        bar("paced-3000", "p99_to_latte", 1.0),
-        bar("paced-10000", "p50_to_latte", 1.0),
-        bar("paced-10000", "p99_to_latte", 1.0),
-        bar("closed-64", "latte_to_rate", 1.0 / 1.1),
-        bar("null", "bare_to_rate", 1.25),
-        bar("null", "late_p99_us", 100.0),
+        Bar::median("paced-3000", "cpu_to_bare", 1.3),
+        Bar::median("paced-10000", "cpu_to_bare", 1.3),
+        Bar::median("closed-1", "cpu_to_bare", 1.3),
+        Bar::median("paced-3000", "cpu_to_latte", 1.0),
+        Bar::median("paced-10000", "cpu_to_latte", 1.0),
+        Bar::median("closed-1", "cpu_to_latte", 1.0),
+        Bar::median("closed-64", "cpu_to_latte", 0.25),
+        Bar::median("closed-256", "cpu_to_latte", 0.25),
+        Bar::median("paced-3000", "p50_to_latte", 1.0),
+        Bar::median("paced-3000", "p99_to_latte", 1.0),
+        Bar::median("paced-10000", "p50_to_latte", 1.0),
+        Bar::median("paced-10000", "p99_to_latte", 1.0),
+        Bar::median("closed-64", "latte_to_rate", 1.0 / 1.1),
+        Bar::median("null", "bare_to_rate", 1.25),
+        Bar::median("null", "late_p99_us", 100.0),
     ],
     prepare,
     trial,
 };
-
-/// The median of a measure that is at most so much.
-const fn bar(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
-    Bar {
-        rule: Rule::Median {
-            variant,
-            measure,
-            at_most,
-        },
-        aim: false,
-    }
-}
 
 /// Seconds that each tool runs.
 const SECONDS: &str = "5";
@@ -319,15 +307,15 @@ fn measure_null(rig: &Rig, server: &mut std::process::Child) -> Result<Measures,
     })?;
     let late = paced.total.lateness.as_ref().ok_or("nothing started")?;
     let rate = limit.achieved_per_s;
-    Ok(Measures::from([
-        ("helenus_per_s".to_owned(), rate.round()),
-        ("bare_per_s".to_owned(), bare.rate_per_s.round()),
+    Ok(by_name([
+        ("helenus_per_s", rate.round()),
+        ("bare_per_s", bare.rate_per_s.round()),
         (
-            "bare_to_rate".to_owned(),
+            "bare_to_rate",
             (bare.rate_per_s / rate * 1000.0).round() / 1000.0,
         ),
-        ("late_p50_us".to_owned(), late.p50_us.unwrap_or(f64::NAN)),
-        ("late_p99_us".to_owned(), late.p99_us.unwrap_or(f64::NAN)),
+        ("late_p50_us", late.p50_us.unwrap_or(f64::NAN)),
+        ("late_p99_us", late.p99_us.unwrap_or(f64::NAN)),
     ]))
 }
 

@@ -97,7 +97,6 @@ struct Sum {
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let shape = SHAPES.iter().find(|(name, _)| *name == variant);
     let (_, words) = shape.ok_or("no such shape")?;
-    rig.clear()?;
     let size = match rig.rows {
         None => Size {
             count: COUNT,
@@ -111,10 +110,10 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
             preset: "dev",
         },
     };
-    rig.run(&[&["up", NAME, "--preset", size.preset], *words].concat())?;
-    let outcome = measure(rig, &size);
-    rig.clear()?;
-    outcome
+    rig.alone(|| {
+        rig.run(&[&["up", NAME, "--preset", size.preset], *words].concat())?;
+        measure(rig, &size)
+    })
 }
 
 fn measure(rig: &Rig, size: &Size) -> Result<Outcome, Box<dyn Error>> {

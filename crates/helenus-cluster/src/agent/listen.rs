@@ -8,6 +8,7 @@ use super::{Agent, AgentError, Streams};
 use crate::cancel::Cancel;
 use crate::error::with_causes;
 use helenus_model::agent::{Fingerprint, Refusal, Token};
+use helenus_model::secret::same;
 use rustls::ServerConfig;
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -211,7 +212,7 @@ impl Door {
             None => Some(Refusal::Greeting),
             Some(greeting) => {
                 let proof = tls::proof(&self.token, self.fingerprint, client);
-                let proved = greeting.proof.is_some_and(|own| tls::same(&own, &proof));
+                let proved = greeting.proof.is_some_and(|own| same(&own, &proof));
                 match proved {
                     false => Some(Refusal::Token),
                     true => self

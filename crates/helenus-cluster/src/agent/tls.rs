@@ -85,15 +85,6 @@ pub(super) fn proof(token: &Token, server: Fingerprint, client: Fingerprint) -> 
     crate::digest::of(&parts)
 }
 
-/// Whether two texts are the same, in a time that does not depend on where they differ.
-pub(super) fn same(a: &str, b: &str) -> bool {
-    let differ = a
-        .bytes()
-        .zip(b.bytes())
-        .fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && differ == 0
-}
-
 /// A certificate by its fingerprint: one of these, or any where there are none; always with the proof that its key is there.
 #[derive(Debug)]
 struct Shown {
@@ -363,6 +354,7 @@ impl Drop for WriteHalf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use helenus_model::secret::same;
     use std::net::TcpListener;
 
     #[test]

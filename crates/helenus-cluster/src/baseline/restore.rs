@@ -3,9 +3,7 @@
 //! Refuses to begin with a baseline that is not as it was saved, and to start nodes whose files are half replaced.
 
 use super::save::{one_folder_each, prove_ours, running, stays, stop_gently};
-use super::{
-    BaselineError, BaselineEvent, Baselines, Step, files, go_on, now_unix, page_cache, schema,
-};
+use super::{BaselineError, BaselineEvent, Baselines, Step, files, go_on, page_cache, schema};
 use crate::alive;
 use crate::cancel::Cancel;
 use crate::context::Context;
@@ -17,6 +15,7 @@ use crate::origin;
 use crate::process;
 use crate::remove;
 use crate::state::{ClusterState, StateError, Wanted};
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{
     Baseline, Class, PageCache, Place, PlaceNode, RestorePlan, SavedTable, fits, is_immutable,
@@ -145,7 +144,7 @@ pub fn restore(
     state.baseline.is_at(LastBaseline {
         cluster: request.cluster.clone(),
         tag: request.tag.clone(),
-        at_unix: now_unix(),
+        at_unix: since_1970().as_secs(),
         cache: Some(cache),
     });
     context

@@ -2,7 +2,7 @@
 //! Refuses to take files of a node that did not stop by itself: what it had in memory may be missing.
 
 use super::{
-    BaselineError, BaselineEvent, Baselines, PARTIAL, Step, files, go_on, now_unix, schema, settle,
+    BaselineError, BaselineEvent, Baselines, PARTIAL, Step, files, go_on, schema, settle,
     write_manifest,
 };
 use crate::context::Context;
@@ -14,6 +14,7 @@ use crate::observe;
 use crate::origin;
 use crate::reach::cql_address;
 use crate::state::ClusterState;
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{
     BASELINE_VERSION, Baseline, Class, SavedNode, Settled, check_tag, is_immutable,
@@ -172,7 +173,7 @@ pub fn save(
     let mut baseline = Baseline {
         format: Format::new("baseline", BASELINE_VERSION),
         tag: request.tag.clone(),
-        created_unix: now_unix(),
+        created_unix: since_1970().as_secs(),
         release: state.plan.release.clone(),
         cluster_id: state.id.clone(),
         cluster: request.cluster.clone(),
@@ -193,7 +194,7 @@ pub fn save(
         state.baseline.last = Some(LastBaseline {
             cluster: request.cluster.clone(),
             tag: request.tag.clone(),
-            at_unix: now_unix(),
+            at_unix: since_1970().as_secs(),
             cache: None,
         });
     }

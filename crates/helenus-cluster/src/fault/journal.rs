@@ -3,6 +3,7 @@
 
 use super::FaultTrouble;
 use crate::state::started_at;
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::fault::Fault;
 use helenus_model::fault::place::Reach;
@@ -10,7 +11,6 @@ use helenus_model::format::Format;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Version of [`Journal`] as JSON.
 const JOURNAL_VERSION: u32 = 1;
@@ -131,6 +131,5 @@ impl Journal {
 
 /// Milliseconds since 1970.
 pub fn now_unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }

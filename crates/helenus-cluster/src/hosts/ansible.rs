@@ -4,6 +4,7 @@
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
 use helenus_model::hosts::Playbook;
+use helenus_model::secret::shell_word;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -353,7 +354,8 @@ impl Ansible {
         cancel: &Cancel,
     ) -> Result<String, AnsibleError> {
         let mut command = self.command("ansible");
-        let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        // Ansible's command module splits it as a shell does.
+        let line: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
         command.args([host, "--become", "-m", "ansible.builtin.command", "-a"]);
         command.arg(line.join(" "));
         let mut answer = None;
@@ -370,15 +372,6 @@ impl Ansible {
             (_, false) => Err(AnsibleError::Hosts(problems)),
             (None, true) => Err(AnsibleError::NotRun(said.unwrap_or_default())),
         }
-    }
-}
-
-/// A word as Ansible's command module splits it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r#"'"'"'"#)),
     }
 }
 
@@ -475,9 +468,9 @@ mod tests {
 
     #[test]
     fn words_are_split_by_ansible_where_they_were() {
-        assert_eq!(quoted("status"), "status");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), r#"'it'"'"'s'"#);
+        assert_eq!(shell_word("status"), "status");
+        assert_eq!(shell_word("a b"), "'a b'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -4,11 +4,10 @@
 use super::{Ansible, HostsClusters, HostsState, PlayEvent, jars, lay_out, wait};
 use crate::cancel::Cancel;
 use crate::context::Context;
-use crate::error::{Class, ClusterError, Problem};
+use crate::error::ClusterError;
 use crate::kept::KeptError;
 use helenus_model::access::Access;
 use helenus_model::hosts::Playbook;
-use helenus_model::hosts::options::HostsError;
 use helenus_model::lent::{NotLent, as_asked};
 use helenus_model::plan::{ClusterPlan, PlanRequest};
 use serde::{Deserialize, Serialize};
@@ -84,7 +83,7 @@ pub fn put_back(
     anew.start(state, lent.plan, see)?;
     state.lent = None;
     let clusters = HostsClusters::of(&anew.context.paths.state);
-    Ok(clusters.save(state).map_err(KeptError::from)?)
+    Ok(clusters.save(state)?)
 }
 
 impl Anew<'_> {
@@ -98,8 +97,8 @@ impl Anew<'_> {
         let clusters = HostsClusters::of(&self.context.paths.state);
         let jars = jars(self.context, &plan.release, &mut |_| {})?;
         state.plan = plan;
-        clusters.save(state).map_err(KeptError::from)?;
-        let rendered = state.rendered().map_err(NotRendered)?;
+        clusters.save(state)?;
+        let rendered = state.rendered()?;
         let folder = lay_out(&clusters, &rendered).map_err(KeptError::from)?;
         let ansible = Ansible::find(&folder)?
             .with_jars(jars)
@@ -115,20 +114,5 @@ impl Anew<'_> {
         let waits = (self.within, self.cancel);
         wait(state, &rendered, self.access, waits, see)?;
         Ok(())
-    }
-}
-
-/// A plan that has no files.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct NotRendered(pub HostsError);
-
-impl Problem for NotRendered {
-    fn class(&self) -> Class {
-        Class::Usage
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(self.0.hint())
     }
 }

@@ -2,16 +2,14 @@
 //! Refuses what exists already without the cluster's id, and keeps volumes unless they were asked for.
 
 use super::kubectl::{has_id, items};
-use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError, tls};
+use super::{KubeClusters, KubeState, Kubectl, tls};
 use crate::cancel::Cancel;
-use crate::error::{Class, Problem};
-use crate::secure::SecureError;
+use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::options::Form;
 use helenus_model::kube::{ID, KubePlan};
 use helenus_model::yaml::document::Mapping;
 use serde::Serialize;
 use serde_json::Value;
-use std::io;
 use std::time::{Duration, Instant};
 
 /// The file of the ConfigMaps in a rendering.
@@ -46,21 +44,6 @@ pub enum ApplyError {
     /// A namespace that a person named.
     #[error("there is no namespace {0}")]
     NoNamespace(String),
-    /// kubectl.
-    #[error(transparent)]
-    Kubectl(#[from] KubectlError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] KubeStateError),
-    /// Its certificates.
-    #[error(transparent)]
-    Secure(#[from] SecureError),
-    /// A Secret of a person's own.
-    #[error(transparent)]
-    TlsSecret(#[from] tls::TlsSecretError),
-    /// Its file.
-    #[error("the state of the cluster cannot be kept")]
-    Io(#[from] io::Error),
     /// Pods that do not end.
     #[error("{} does not end", .0.join(", "))]
     Stays(Vec<String>),
@@ -73,11 +56,6 @@ impl Problem for ApplyError {
     fn class(&self) -> Class {
         match self {
             Self::Foreign(_) | Self::NoNamespace(_) => Class::Usage,
-            Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
-            Self::Secure(error) => error.class(),
-            Self::TlsSecret(error) => error.class(),
-            Self::Io(_) => Class::Environment,
             Self::Stays(_) => Class::Cluster,
             Self::Interrupted => Class::Interrupted,
         }
@@ -90,11 +68,6 @@ impl Problem for ApplyError {
                     .to_owned(),
             ),
             Self::NoNamespace(name) => Some(format!("kubectl create namespace {name}")),
-            Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
-            Self::Secure(error) => error.hint(),
-            Self::TlsSecret(error) => error.hint(),
-            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
             Self::Stays(_) => Some(
                 "its worker may be gone: kubectl get nodes; then `helenus kube rm` again"
                     .to_owned(),
@@ -147,14 +120,14 @@ pub fn begin(
     kubectl: &Kubectl,
     clusters: &KubeClusters,
     state: &KubeState,
-) -> Result<(), ApplyError> {
+) -> Result<(), ClusterError> {
     let plan = state.rendered()?;
     // Those that the rendering does not make itself are a person's.
     let made = state.options.namespace.is_none() && state.options.form == Form::Plain;
     for named in plan.namespaces.iter().filter(|_| !made) {
         let found = kubectl.json(&["get", "namespace", named, "--ignore-not-found"], "")?;
         if found.is_null() {
-            return Err(ApplyError::NoNamespace(named.clone()));
+            return Err(ApplyError::NoNamespace(named.clone()).into());
         }
     }
     let manifests = plan.stream_with(tls::heads(&plan, &state.options));
@@ -166,7 +139,7 @@ pub fn begin(
         .map(|item| Owned::of(item).text())
         .collect();
     if !foreign.is_empty() {
-        return Err(ApplyError::Foreign(foreign));
+        return Err(ApplyError::Foreign(foreign).into());
     }
     tls::theirs(kubectl, &clusters.folder(state.name()), state, &plan)?;
     Ok(clusters.save(state)?)
@@ -180,7 +153,7 @@ pub fn apply(
     kubectl: &Kubectl,
     clusters: &KubeClusters,
     state: &KubeState,
-) -> Result<usize, ApplyError> {
+) -> Result<usize, ClusterError> {
     let plan = state.rendered()?;
     let folder = clusters.folder(state.name());
     let secrets = tls::secrets(&folder, &state.plan, &state.options, &plan)?;
@@ -197,7 +170,7 @@ pub fn form(
     kubectl: &Kubectl,
     clusters: &KubeClusters,
     state: &mut KubeState,
-) -> Result<(), ApplyError> {
+) -> Result<(), ClusterError> {
     // A node that is alone finds nobody to join: should its volume be gone, it begins anew.
     if state.options.formed || state.rendered()?.pods < 2 {
         return Ok(());
@@ -220,7 +193,7 @@ pub fn owned(
     kubectl: &Kubectl,
     state: &KubeState,
     volumes: bool,
-) -> Result<Vec<Owned>, ApplyError> {
+) -> Result<Vec<Owned>, ClusterError> {
     let plan = state.rendered()?;
     let label = format!("{ID}={}", state.id());
     let mut all = Vec::new();
@@ -257,7 +230,7 @@ fn stranger(
     kubectl: &Kubectl,
     state: &KubeState,
     namespace: &str,
-) -> Result<Option<Owned>, ApplyError> {
+) -> Result<Option<Owned>, ClusterError> {
     let found = kubectl.json(&["get", CONTENTS, "-n", namespace], "")?;
     let strange = |item: &&Value| {
         !has_id(item, state.id())
@@ -279,7 +252,7 @@ pub fn remove(
     all: &[Owned],
     cancel: &Cancel,
     see: &mut dyn FnMut(usize),
-) -> Result<(), ApplyError> {
+) -> Result<(), ClusterError> {
     let plan = state.rendered()?;
     let label = format!("{ID}={}", state.id());
     for namespace in &plan.namespaces {
@@ -328,7 +301,7 @@ pub(super) fn gone(
     plan: &KubePlan,
     cancel: &Cancel,
     see: &mut dyn FnMut(usize),
-) -> Result<(), ApplyError> {
+) -> Result<(), ClusterError> {
     let begin = Instant::now();
     loop {
         let left = super::pods::pods_of(kubectl, state, plan)?;
@@ -337,11 +310,11 @@ pub(super) fn gone(
             return Ok(());
         }
         if cancel.is_set() {
-            return Err(ApplyError::Interrupted);
+            return Err(ApplyError::Interrupted.into());
         }
         if begin.elapsed() > GONE_WITHIN {
             let names = left.iter().map(|pod| pod.place()).collect();
-            return Err(ApplyError::Stays(names));
+            return Err(ApplyError::Stays(names).into());
         }
         std::thread::sleep(super::kubectl::WAIT_EVERY);
     }

@@ -4,9 +4,9 @@
 use super::apply::{ApplyError, apply, form};
 use super::pods::{Pod, PodsError, pods, wait};
 use super::ring::short_keyspaces;
-use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
+use super::{KubeClusters, KubeState, Kubectl};
 use crate::cancel::Cancel;
-use crate::error::{Class, Problem};
+use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::PodSet;
 use helenus_model::kube::scaling::Scaling;
 use std::time::{Duration, Instant};
@@ -24,32 +24,12 @@ pub enum ChangeError {
         /// The keyspaces.
         keyspaces: Vec<String>,
     },
-    /// Applying.
-    #[error(transparent)]
-    Apply(#[from] ApplyError),
-    /// Pods.
-    #[error(transparent)]
-    Pods(#[from] PodsError),
-    /// kubectl.
-    #[error(transparent)]
-    Kubectl(#[from] KubectlError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] KubeStateError),
-    /// Its file.
-    #[error("the state of the cluster cannot be kept")]
-    Io(#[from] std::io::Error),
 }
 
 impl Problem for ChangeError {
     fn class(&self) -> Class {
         match self {
             Self::Short { .. } => Class::Usage,
-            Self::Apply(error) => error.class(),
-            Self::Pods(error) => error.class(),
-            Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
-            Self::Io(_) => Class::Environment,
         }
     }
 
@@ -59,11 +39,6 @@ impl Problem for ChangeError {
                 "lower their replication first: ALTER KEYSPACE {} WITH replication = …",
                 keyspaces[0]
             )),
-            Self::Apply(error) => error.hint(),
-            Self::Pods(error) => error.hint(),
-            Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
-            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
         }
     }
 }
@@ -81,7 +56,7 @@ pub fn scale(
     volumes: bool,
     (within, cancel): (Duration, &Cancel),
     see: &mut dyn FnMut(&str),
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     // A pod that is not among the first ones joins only what has formed.
     form(kubectl, clusters, state)?;
     for step in steps {
@@ -121,7 +96,12 @@ pub fn scale(
 }
 
 /// A node gives its data to the others.
-fn leave(kubectl: &Kubectl, state: &KubeState, set: &PodSet, pod: &str) -> Result<(), ChangeError> {
+fn leave(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    set: &PodSet,
+    pod: &str,
+) -> Result<(), ClusterError> {
     let at = (set.namespace.as_str(), pod);
     let plan = state.rendered()?;
     let data = plan.sets.iter().filter(|one| !one.coordinator);
@@ -136,7 +116,8 @@ fn leave(kubectl: &Kubectl, state: &KubeState, set: &PodSet, pod: &str) -> Resul
             pod: pod.to_owned(),
             data_center: set.data_center.clone(),
             keyspaces,
-        });
+        }
+        .into());
     }
     // Cassandra would count its own keyspaces, too.
     let words: &[&str] = match state.plan.release.starts_with("3.") {
@@ -157,7 +138,7 @@ pub fn restart(
     chosen: &[Pod],
     (within, cancel): (Duration, &Cancel),
     see: &mut dyn FnMut(usize, &str),
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     for (done, pod) in chosen.iter().enumerate() {
         see(done, &pod.name);
         let words = ["delete", "pod", &pod.name, "-n", &pod.namespace];
@@ -175,7 +156,7 @@ fn until_new(
     old: &Pod,
     within: Duration,
     cancel: &Cancel,
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     let is_new = |all: &[Pod]| {
         let found = all.iter().find(|pod| pod.place() == old.place());
         found.is_some_and(|pod| pod.uid != old.uid)
@@ -189,7 +170,7 @@ fn until_gone(
     name: &str,
     within: Duration,
     cancel: &Cancel,
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     let is_gone = |all: &[Pod]| !all.iter().any(|pod| pod.name == name);
     until(kubectl, state, name, within, cancel, &is_gone)
 }
@@ -201,7 +182,7 @@ fn until(
     within: Duration,
     cancel: &Cancel,
     is_so: &dyn Fn(&[Pod]) -> bool,
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while !is_so(&pods(kubectl, state)?) {
         if cancel.is_set() {

@@ -3,9 +3,9 @@
 
 use super::pods::{Pod, PodsError, pods, selector};
 use super::ring::ring;
-use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
+use super::{KubeClusters, KubeState, Kubectl, KubectlError};
 use crate::cancel::Cancel;
-use crate::error::{Class, Problem};
+use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::names::{LABEL_MAX, label};
 use helenus_model::kube::pod::LAUNCHER;
 use helenus_model::kube::policy::{self, Side};
@@ -51,29 +51,14 @@ pub enum FaultError {
         /// The cluster.
         cluster: String,
     },
-    /// Pods.
-    #[error(transparent)]
-    Pods(#[from] PodsError),
-    /// kubectl.
-    #[error(transparent)]
-    Kubectl(#[from] KubectlError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] KubeStateError),
-    /// Its file.
-    #[error("the state of the cluster cannot be kept")]
-    Io(#[from] std::io::Error),
 }
 
 impl Problem for FaultError {
     fn class(&self) -> Class {
         match self {
             Self::Same(_) => Class::Usage,
-            Self::NotEnforced { .. } | Self::Io(_) => Class::Environment,
+            Self::NotEnforced { .. } => Class::Environment,
             Self::Already { .. } | Self::Budget { .. } => Class::Cluster,
-            Self::Pods(error) => error.class(),
-            Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
         }
     }
 
@@ -83,10 +68,6 @@ impl Problem for FaultError {
             Self::NotEnforced { .. } => Some("the network plugin of this cluster ignores NetworkPolicies; Calico and Cilium enforce them. The policies were deleted again".to_owned()),
             Self::Already { .. } => Some("helenus kube heal ends the faults of the cluster".to_owned()),
             Self::Budget { cluster, .. } => Some(format!("a pod that left has to serve elsewhere first: helenus kube wait {cluster} says what keeps it; helenus kube heal {cluster} lets the worker take pods again")),
-            Self::Pods(error) => error.hint(),
-            Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
-            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
         }
     }
 }
@@ -127,7 +108,7 @@ pub fn drain(
     state: &mut KubeState,
     worker: &str,
     within: Duration,
-) -> Result<(), FaultError> {
+) -> Result<(), ClusterError> {
     if !state.drained.iter().any(|one| one == worker) {
         state.drained.push(worker.to_owned());
         clusters.save(state)?;
@@ -147,7 +128,8 @@ pub fn drain(
             Err(FaultError::Budget {
                 worker: worker.to_owned(),
                 cluster: state.name().to_owned(),
-            })
+            }
+            .into())
         }
         drained => Ok(drained.map(drop)?),
     }
@@ -162,15 +144,15 @@ pub fn cut(
     state: &KubeState,
     between: [&str; 2],
     cancel: &Cancel,
-) -> Result<Cut, FaultError> {
+) -> Result<Cut, ClusterError> {
     let plan = state.rendered()?;
     let all = pods(kubectl, state)?;
     let [a, b] = between;
     if a == b {
-        return Err(FaultError::Same(a.to_owned()));
+        return Err(FaultError::Same(a.to_owned()).into());
     }
-    let members = |name: &str| -> Result<(Vec<&PodSet>, Vec<&Pod>), FaultError> {
-        let sets = plan.sets_of(name).map_err(KubeStateError::from)?;
+    let members = |name: &str| -> Result<(Vec<&PodSet>, Vec<&Pod>), ClusterError> {
+        let sets = plan.sets_of(name)?;
         let own = |pod: &&Pod| {
             let of = |set: &&PodSet| set.name == pod.set && set.namespace == pod.namespace;
             pod.ready && sets.iter().any(of)
@@ -191,7 +173,7 @@ pub fn cut(
     let (from, to) = (pods_a[0], pods_b[0]);
     if !reaches(kubectl, state, from, to) {
         let (from, to) = (from.place(), to.place());
-        return Err(FaultError::Already { from, to });
+        return Err(FaultError::Already { from, to }.into());
     }
     let instance = label(&[state.name()], LABEL_MAX);
     kubectl.apply(&policy::cut(&instance, state.id(), &sides))?;
@@ -200,13 +182,13 @@ pub fn cut(
         if begin.elapsed() > ENFORCED_WITHIN || cancel.is_set() {
             join(kubectl, state)?;
             let (from, to) = (from.place(), to.place());
-            return Err(FaultError::NotEnforced { from, to });
+            return Err(FaultError::NotEnforced { from, to }.into());
         }
         std::thread::sleep(LOOK_EVERY);
     }
     let begin = Instant::now();
     loop {
-        let seen = ring(kubectl, &plan, &all).map_err(PodsError::from)?;
+        let seen = ring(kubectl, &plan, &all)?;
         let down = seen.views.iter().any(|(_, view)| {
             let other = |node: &&_| seen_in(node, &pods_b);
             view.iter()
@@ -234,7 +216,7 @@ fn reaches(kubectl: &Kubectl, state: &KubeState, from: &Pod, to: &Pod) -> bool {
 }
 
 /// Deletes the cluster's policies.
-fn join(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<String>, FaultError> {
+fn join(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<String>, ClusterError> {
     let plan = state.rendered()?;
     let chosen = format!("{ID}={}", state.id());
     let mut lines = Vec::new();
@@ -258,7 +240,7 @@ pub fn heal(
     kubectl: &Kubectl,
     clusters: &KubeClusters,
     state: &mut KubeState,
-) -> Result<Vec<String>, FaultError> {
+) -> Result<Vec<String>, ClusterError> {
     let mut done = join(kubectl, state)?;
     for worker in std::mem::take(&mut state.drained) {
         let text = kubectl.text(&["uncordon", &worker], "")?;

@@ -3,7 +3,7 @@
 
 use super::ask::{AskError, OTHER_IMAGE, facts};
 use super::pods::{Stuck, seen};
-use super::{KubeState, KubeStateError, Kubectl, KubectlError, PodsError};
+use super::{KubeState, Kubectl, KubectlError, PodsError};
 use crate::agent::{AgentError, Channel, Conductor};
 use crate::attach::random_password;
 use crate::cancel::Cancel;
@@ -11,6 +11,7 @@ use crate::error::{Class, Problem};
 use crate::pod::facts::PodFacts;
 use helenus_model::agent::Tokens;
 use helenus_model::kube::job::{GENERATOR, LoadJob, RUN};
+use helenus_model::kube::options::KubeError;
 use helenus_model::kube::pod::LAUNCHER;
 use helenus_model::kube::waiting::{is_ready, waiting};
 use serde_json::Value;
@@ -37,9 +38,9 @@ pub enum JobError {
     /// kubectl.
     #[error(transparent)]
     Kubectl(#[from] KubectlError),
-    /// The cluster's state.
+    /// The cluster's manifests.
     #[error(transparent)]
-    State(#[from] KubeStateError),
+    Render(#[from] KubeError),
     /// They do not start.
     #[error("the generators do not start")]
     Pods(#[source] PodsError),
@@ -72,7 +73,7 @@ impl Problem for JobError {
     fn class(&self) -> Class {
         match self {
             Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
+            Self::Render(error) => error.class(),
             Self::Pods(error) => error.class(),
             Self::Ask(error) => error.class(),
             Self::Agent(AgentError::Interrupted) | Self::Interrupted => Class::Interrupted,
@@ -84,7 +85,7 @@ impl Problem for JobError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
+            Self::Render(error) => Some(error.hint()),
             Self::Pods(PodsError::Blocked { waiting, .. } | PodsError::Late { waiting, .. }) => {
                 let remedies = waiting.iter().filter_map(|one| one.blocker.remedy());
                 remedies.into_iter().next()
@@ -132,7 +133,7 @@ impl KubeJob {
         let plan = state.rendered()?;
         let namespace = match data_center {
             Some(name) => {
-                let own = plan.sets_of(name).map_err(KubeStateError::from)?;
+                let own = plan.sets_of(name)?;
                 own[0].namespace.clone()
             }
             None => plan.namespaces.first().cloned().unwrap_or_default(),

@@ -2,10 +2,10 @@
 //! Refuses to forget how a cluster was before that is applied again.
 
 use super::apply::{apply, form, gone};
-use super::change::ChangeError;
 use super::pods::{Progress, wait};
 use super::{KubeClusters, KubeState, Kubectl};
 use crate::cancel::Cancel;
+use crate::error::ClusterError;
 use helenus_model::kube::lent::lendable;
 use helenus_model::kube::options::Options;
 use helenus_model::lent::NotLent;
@@ -55,7 +55,7 @@ pub fn renew(
     (by, plan): (&str, ClusterPlan),
     waits: (Duration, &Cancel),
     see: &mut dyn FnMut(&str),
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     if state.lent.is_none() {
         state.lent = Some(Box::new(Lent {
             by: by.to_owned(),
@@ -78,7 +78,7 @@ pub fn put_back(
     state: &mut KubeState,
     waits: (Duration, &Cancel),
     see: &mut dyn FnMut(&str),
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     let Some(lent) = state.lent.clone() else {
         return Ok(());
     };
@@ -97,7 +97,7 @@ fn anew(
     (plan, options): (ClusterPlan, Options),
     (within, cancel): (Duration, &Cancel),
     see: &mut dyn FnMut(&str),
-) -> Result<(), ChangeError> {
+) -> Result<(), ClusterError> {
     let rendered = state.rendered()?;
     let sets = rendered.sets.iter();
     state.options.replicas = sets.map(|set| (set.name.clone(), 0)).collect();
@@ -120,5 +120,5 @@ fn anew(
         see(&format!("{} of {} pods ready{why}", now.ready, now.total));
     };
     wait(kubectl, state, within, cancel, &mut starts)?;
-    Ok(form(kubectl, clusters, state)?)
+    form(kubectl, clusters, state)
 }

@@ -2,9 +2,9 @@
 //! Refuses to apply to a cluster where nobody would take it up.
 
 use super::kubectl::{WAIT_EVERY, items};
-use super::{KubeState, KubeStateError, Kubectl, KubectlError};
+use super::{KubeState, Kubectl};
 use crate::cancel::Cancel;
-use crate::error::{Class, Problem};
+use crate::error::{Class, ClusterError, Problem};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use helenus_cql::client::{Credentials, Secret};
@@ -49,12 +49,6 @@ pub enum OperatedError {
         /// Its name.
         name: String,
     },
-    /// kubectl.
-    #[error(transparent)]
-    Kubectl(#[from] KubectlError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] KubeStateError),
     /// The person stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -73,8 +67,6 @@ impl Problem for OperatedError {
         match self {
             Self::Missing { .. } => Class::Environment,
             Self::Failed { .. } | Self::Late { .. } | Self::NoLogin { .. } => Class::Cluster,
-            Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
             Self::Interrupted => Class::Interrupted,
         }
     }
@@ -85,8 +77,6 @@ impl Problem for OperatedError {
             Self::Failed { .. } => Some("kubectl describe says more; the operator's log has all".to_owned()),
             Self::Late { .. } => Some("wait longer with --timeout; the operator's log says what it does".to_owned()),
             Self::NoLogin { .. } => Some("give --user and --password-from".to_owned()),
-            Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
             Self::Interrupted => None,
         }
     }
@@ -123,7 +113,7 @@ pub(super) fn kinds(form: Form) -> Option<&'static str> {
 ///
 /// # Errors
 /// [`OperatedError::Missing`] names each thing that is not there.
-pub fn operators(kubectl: &Kubectl, form: Form) -> Result<(), OperatedError> {
+pub fn operators(kubectl: &Kubectl, form: Form) -> Result<(), ClusterError> {
     let (resources, operators) = needs(form);
     let mut lacks = Vec::new();
     for name in resources {
@@ -148,7 +138,8 @@ pub fn operators(kubectl: &Kubectl, form: Form) -> Result<(), OperatedError> {
         false => Err(OperatedError::Missing {
             context: format!("context {}", kubectl.context),
             lacks,
-        }),
+        }
+        .into()),
     }
 }
 
@@ -171,7 +162,7 @@ pub fn wait_operated(
     within: Duration,
     cancel: &Cancel,
     see: &mut dyn FnMut(&[Part]),
-) -> Result<Operated, OperatedError> {
+) -> Result<Operated, ClusterError> {
     let begin = Instant::now();
     loop {
         let resources = resources(kubectl, state)?;
@@ -183,7 +174,7 @@ pub fn wait_operated(
         for part in &all {
             if let PartState::Failed(why) = &part.state {
                 let (name, why) = (part.name.clone(), why.clone());
-                return Err(OperatedError::Failed { name, why });
+                return Err(OperatedError::Failed { name, why }.into());
             }
         }
         let waiting: Vec<Part> = all
@@ -199,16 +190,16 @@ pub fn wait_operated(
             });
         }
         if cancel.is_set() {
-            return Err(OperatedError::Interrupted);
+            return Err(OperatedError::Interrupted.into());
         }
         if begin.elapsed() > within {
-            return Err(OperatedError::Late { within, waiting });
+            return Err(OperatedError::Late { within, waiting }.into());
         }
         std::thread::sleep(WAIT_EVERY);
     }
 }
 
-fn resources(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Value>, OperatedError> {
+fn resources(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Value>, ClusterError> {
     let label = format!("{ID}={}", state.id());
     let mut all = Vec::new();
     for namespace in &state.rendered()?.namespaces {
@@ -220,7 +211,7 @@ fn resources(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Value>, Operate
     Ok(all)
 }
 
-fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, OperatedError> {
+fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, ClusterError> {
     let words = [
         "get",
         "deployment",
@@ -251,7 +242,7 @@ fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, Operat
 pub fn superuser_login(
     kubectl: &Kubectl,
     state: &KubeState,
-) -> Result<Option<Credentials>, OperatedError> {
+) -> Result<Option<Credentials>, ClusterError> {
     let Some((namespace, name)) = superuser(kubectl, &resources(kubectl, state)?)? else {
         return Ok(None);
     };
@@ -266,14 +257,14 @@ pub fn superuser_login(
             username,
             password: Secret::new(password),
         })),
-        _ => Err(OperatedError::NoLogin { namespace, name }),
+        _ => Err(OperatedError::NoLogin { namespace, name }.into()),
     }
 }
 
 fn superuser(
     kubectl: &Kubectl,
     resources: &[Value],
-) -> Result<Option<(String, String)>, OperatedError> {
+) -> Result<Option<(String, String)>, ClusterError> {
     let Some(first) = resources.first() else {
         return Ok(None);
     };

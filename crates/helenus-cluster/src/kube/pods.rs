@@ -3,10 +3,10 @@
 
 use super::kubectl::{WAIT_EVERY, has_id, items};
 use super::operated::kinds;
-use super::ring::{Ring, RingError, ring};
-use super::{KubeState, KubeStateError, Kubectl, KubectlError};
+use super::ring::{Ring, ring};
+use super::{KubeState, Kubectl, KubectlError};
 use crate::cancel::Cancel;
-use crate::error::{Class, Problem};
+use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::operated::{CLUSTER, cluster_value};
 use helenus_model::kube::waiting::{Waiting, condition, waiting};
 use helenus_model::kube::{CONTAINER, ID, KubePlan, SET};
@@ -139,15 +139,6 @@ pub enum PodsError {
     /// It has none that serves.
     #[error("no pod of {0} is ready")]
     None(String),
-    /// kubectl.
-    #[error(transparent)]
-    Kubectl(#[from] KubectlError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] KubeStateError),
-    /// What its nodes say.
-    #[error(transparent)]
-    Ring(#[from] RingError),
     /// The person stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -177,9 +168,6 @@ impl Problem for PodsError {
             Self::Blocked { .. } | Self::Late { .. } | Self::Apart { .. } | Self::None(_) => {
                 Class::Cluster
             }
-            Self::Kubectl(error) => error.class(),
-            Self::State(error) => error.class(),
-            Self::Ring(error) => error.class(),
             Self::Interrupted => Class::Interrupted,
         }
     }
@@ -201,9 +189,6 @@ impl Problem for PodsError {
                 })
             }
             Self::None(name) => Some(format!("helenus kube wait {name} says what they wait for")),
-            Self::Kubectl(error) => error.hint(),
-            Self::State(error) => error.hint(),
-            Self::Ring(error) => error.hint(),
             Self::Interrupted => None,
         }
     }
@@ -213,7 +198,7 @@ impl Problem for PodsError {
 ///
 /// # Errors
 /// What kubectl says.
-pub fn pods(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Pod>, PodsError> {
+pub fn pods(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Pod>, ClusterError> {
     let mut plan = state.rendered()?;
     // Without our resource, pods of a cluster of that name are somebody else's.
     if let Some(kind) = kinds(state.options.form) {
@@ -263,26 +248,27 @@ pub(super) fn pods_of(
 ///
 /// # Errors
 /// No such pod, or none that is ready.
-pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<Pod, PodsError> {
+pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<Pod, ClusterError> {
     let all = pods(kubectl, state)?;
     let Some(name) = name else {
         let first = all.into_iter().find(|pod| pod.ready);
-        return first.ok_or_else(|| PodsError::None(state.name().to_owned()));
+        return first.ok_or_else(|| PodsError::None(state.name().to_owned()).into());
     };
     let known: Vec<String> = all.iter().map(|pod| pod.name.clone()).collect();
     let found = all.into_iter().find(|pod| pod.name == name);
-    found.ok_or_else(|| PodsError::Unknown {
+    let found = found.ok_or_else(|| PodsError::Unknown {
         cluster: state.name().to_owned(),
         name: name.to_owned(),
         known,
-    })
+    });
+    Ok(found?)
 }
 
 /// What the pods that are not ready wait for, now.
 ///
 /// # Errors
 /// What kubectl says.
-pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>, PodsError> {
+pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>, ClusterError> {
     let plan = state.rendered()?;
     let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state);
     Ok(waiting(&found))
@@ -355,7 +341,7 @@ pub fn wait(
     within: Duration,
     cancel: &Cancel,
     see: &mut dyn FnMut(&Progress),
-) -> Result<(Vec<Pod>, Ring), PodsError> {
+) -> Result<(Vec<Pod>, Ring), ClusterError> {
     let plan = state.rendered()?;
     let total = plan.sets.iter().map(|set| set.replicas as usize).sum();
     let begin = Instant::now();
@@ -395,11 +381,11 @@ pub fn wait(
         see(&now);
         let stuck = stuck.look(now.ready, total, &now.waiting);
         if cancel.is_set() {
-            return Err(PodsError::Interrupted);
+            return Err(PodsError::Interrupted.into());
         }
         if stuck {
             let waiting = now.waiting;
-            return Err(PodsError::Blocked { total, waiting });
+            return Err(PodsError::Blocked { total, waiting }.into());
         }
         if begin.elapsed() > within {
             return Err(match now.apart {
@@ -410,7 +396,8 @@ pub fn wait(
                     within,
                     waiting: now.waiting,
                 },
-            });
+            }
+            .into());
         }
         last = now;
         std::thread::sleep(WAIT_EVERY);

@@ -6,13 +6,14 @@ use crate::cancel::Cancel;
 use crate::old_tables;
 use crate::reach;
 use crate::state::ClusterState;
+use crate::wall::since_1970;
 use helenus_cql::client::Client;
 use helenus_cql::rows::Rows;
 use helenus_model::cql::CqlValue;
 use helenus_model::membership::Streamed;
 use helenus_model::plan::NodePlan;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -38,10 +39,9 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn begin() -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             clients: BTreeMap::new(),
-            since_ms: now.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)),
+            since_ms: i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX),
             has_table: None,
             looked: None,
             seen: Streamed::default(),

@@ -3,6 +3,7 @@
 
 use crate::machine;
 use crate::telemetry::monotonic_ns;
+use crate::wall;
 use fs_err as fs;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::gc_log::GcLog;
@@ -103,8 +104,7 @@ pub enum FactsError {
 
 /// This container now, with the stops of its JVM from this moment of the monotonic clock on.
 pub fn look(since_ns: u64) -> PodFacts {
-    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+    let wall_ns = wall::now_ns();
     let mut machine = machine::read();
     // The worker's: the container's limit is another thing.
     machine.memory = machine::meminfo("MemTotal").unwrap_or(machine.memory);

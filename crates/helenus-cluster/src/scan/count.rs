@@ -7,6 +7,7 @@ use super::line::{FIRST_ROWS, Halt, Line};
 use super::{Gentleness, ScanError, ScanPlace, ScanTable};
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
+use crate::wall::since_1970;
 use helenus_cql::codec::value::decode_value;
 use helenus_cql::codec::{ColumnSpec, DecodeError, Prepared, RowsPage};
 use helenus_model::cql::CqlValue;
@@ -20,7 +21,6 @@ use helenus_model::scan::{
 };
 use helenus_model::workload::checksum::{Checksum, RowHash};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Pieces that the ring is cut into at least: the lines of a count by token range.
 const PIECES_LEAST: usize = 16;
@@ -121,7 +121,6 @@ fn file_name(table: &ScanTable) -> String {
 }
 
 fn head(table: &ScanTable, request: &CountRequest, pieces: usize) -> JournalHead {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     JournalHead {
         format: Format::new(JOURNAL, JOURNAL_VERSION),
         cluster_name: table.cluster_name.clone(),
@@ -132,7 +131,7 @@ fn head(table: &ScanTable, request: &CountRequest, pieces: usize) -> JournalHead
         partitions: request.partitions,
         checksum: request.checksum,
         pieces,
-        begun_unix: now.map_or(0, |since| since.as_secs()),
+        begun_unix: since_1970().as_secs(),
     }
 }
 

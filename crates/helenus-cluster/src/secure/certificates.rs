@@ -3,6 +3,7 @@
 //! that join later.
 
 use super::{Parties, SecureError, Server};
+use crate::wall::since_1970;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use p12_keystore::{
@@ -13,7 +14,7 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 use std::net::IpAddr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Certificates hold for ten years: a cluster for tests does not die of them, and no clock is that wrong.
 const HOLDS: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -267,9 +268,7 @@ impl Authority {
 
 fn params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = since_1970();
     let epoch = date_time_ymd(1970, 1, 1);
     params.not_before = epoch + now.saturating_sub(CLOCKS_APART);
     params.not_after = epoch + (now + HOLDS);

@@ -10,6 +10,7 @@ use crate::error::ClusterError;
 use crate::event::Event;
 use crate::launch;
 use crate::state::ClusterState;
+use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::plan::NodePlan;
@@ -19,7 +20,7 @@ use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The version of what is known of a backup.
 const BACKUP_VERSION: u32 = 1;
@@ -371,7 +372,7 @@ pub fn backup(
             of,
         });
     })?;
-    let at = SystemTime::now().duration_since(UNIX_EPOCH);
+    let at = since_1970();
     let nodes = owners(state);
     let saved: Vec<(&NodePlan, Ipv4Addr)> = nodes.iter().map(|n| (*n, n.address)).collect();
     let words = ["backup-node", "--backup-name", name, "--mode", "full"];
@@ -397,7 +398,7 @@ pub fn backup(
         cluster: state.plan.name.clone(),
         cluster_id: state.id.clone(),
         release: state.plan.release.clone(),
-        at_unix: at.map_or(0, |at| at.as_secs()),
+        at_unix: at.as_secs(),
         nodes: kept,
         tables,
     };

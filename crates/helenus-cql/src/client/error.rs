@@ -209,16 +209,6 @@ impl ClientError {
             _ => None,
         }
     }
-
-    /// Whether time ran out, here or in the server.
-    pub fn is_timeout(&self) -> bool {
-        let kind = self.server().map(|error| &error.kind);
-        matches!(self, Self::TimedOut { .. })
-            || matches!(
-                kind,
-                Some(ServerErrorKind::ReadTimeout { .. } | ServerErrorKind::WriteTimeout { .. })
-            )
-    }
 }
 
 fn server_hint(error: &ServerError) -> Option<&'static str> {

@@ -23,8 +23,6 @@ pub mod flag {
     pub const CUSTOM_PAYLOAD: u8 = 0x04;
     /// The body starts with warnings.
     pub const WARNING: u8 = 0x08;
-    /// The client knows that the protocol version is a beta.
-    pub const USE_BETA: u8 = 0x10;
 }
 
 /// A version of the native protocol.

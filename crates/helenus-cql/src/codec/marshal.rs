@@ -6,7 +6,8 @@ use super::error::{DecodeError, cut};
 use super::types::DEEPEST_TYPE;
 use helenus_model::cql::CqlType;
 
-const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
+/// Where the classes are.
+pub const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
 /// Classes without parameters; of two with one type the first is written.
 const PLAIN: [(&str, CqlType); 21] = [
@@ -66,7 +67,8 @@ pub fn class_of(ty: &CqlType) -> String {
     }
 }
 
-fn hex(name: &str) -> String {
+/// A name as it stands in a class.
+pub fn hex(name: &str) -> String {
     name.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 

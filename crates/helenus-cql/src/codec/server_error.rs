@@ -134,58 +134,41 @@ impl std::error::Error for ServerError {}
 use ServerErrorKind as Kind;
 
 impl ServerErrorKind {
+    /// The protocol's code, and a short name for people, lower case.
+    fn known(&self) -> (i32, &'static str) {
+        match self {
+            Kind::Server => (0x0000, "server error"),
+            Kind::Protocol => (0x000a, "protocol error"),
+            Kind::BadCredentials => (0x0100, "bad credentials"),
+            Kind::Unavailable { .. } => (0x1000, "unavailable"),
+            Kind::Overloaded => (0x1001, "overloaded"),
+            Kind::IsBootstrapping => (0x1002, "bootstrapping"),
+            Kind::Truncate => (0x1003, "truncate error"),
+            Kind::WriteTimeout { .. } => (0x1100, "write timeout"),
+            Kind::ReadTimeout { .. } => (0x1200, "read timeout"),
+            Kind::ReadFailure { .. } => (0x1300, "read failure"),
+            Kind::FunctionFailure { .. } => (0x1400, "function failure"),
+            Kind::WriteFailure { .. } => (0x1500, "write failure"),
+            Kind::CdcWriteFailure => (0x1600, "cdc write failure"),
+            Kind::CasWriteUnknown { .. } => (0x1700, "outcome of conditional write unknown"),
+            Kind::Syntax => (0x2000, "syntax error"),
+            Kind::Unauthorized => (0x2100, "unauthorized"),
+            Kind::Invalid => (0x2200, "invalid request"),
+            Kind::Config => (0x2300, "configuration error"),
+            Kind::AlreadyExists { .. } => (0x2400, "already exists"),
+            Kind::Unprepared { .. } => (0x2500, "unprepared"),
+            Kind::Other { code } => (*code, "unknown error"),
+        }
+    }
+
     /// The protocol's code.
     pub fn code(&self) -> i32 {
-        match self {
-            Kind::Server => 0x0000,
-            Kind::Protocol => 0x000a,
-            Kind::BadCredentials => 0x0100,
-            Kind::Unavailable { .. } => 0x1000,
-            Kind::Overloaded => 0x1001,
-            Kind::IsBootstrapping => 0x1002,
-            Kind::Truncate => 0x1003,
-            Kind::WriteTimeout { .. } => 0x1100,
-            Kind::ReadTimeout { .. } => 0x1200,
-            Kind::ReadFailure { .. } => 0x1300,
-            Kind::FunctionFailure { .. } => 0x1400,
-            Kind::WriteFailure { .. } => 0x1500,
-            Kind::CdcWriteFailure => 0x1600,
-            Kind::CasWriteUnknown { .. } => 0x1700,
-            Kind::Syntax => 0x2000,
-            Kind::Unauthorized => 0x2100,
-            Kind::Invalid => 0x2200,
-            Kind::Config => 0x2300,
-            Kind::AlreadyExists { .. } => 0x2400,
-            Kind::Unprepared { .. } => 0x2500,
-            Kind::Other { code } => *code,
-        }
+        self.known().0
     }
 
     /// A short name for people, lower case.
     pub fn name(&self) -> &'static str {
-        match self {
-            Kind::Server => "server error",
-            Kind::Protocol => "protocol error",
-            Kind::BadCredentials => "bad credentials",
-            Kind::Unavailable { .. } => "unavailable",
-            Kind::Overloaded => "overloaded",
-            Kind::IsBootstrapping => "bootstrapping",
-            Kind::Truncate => "truncate error",
-            Kind::WriteTimeout { .. } => "write timeout",
-            Kind::ReadTimeout { .. } => "read timeout",
-            Kind::ReadFailure { .. } => "read failure",
-            Kind::FunctionFailure { .. } => "function failure",
-            Kind::WriteFailure { .. } => "write failure",
-            Kind::CdcWriteFailure => "cdc write failure",
-            Kind::CasWriteUnknown { .. } => "outcome of conditional write unknown",
-            Kind::Syntax => "syntax error",
-            Kind::Unauthorized => "unauthorized",
-            Kind::Invalid => "invalid request",
-            Kind::Config => "configuration error",
-            Kind::AlreadyExists { .. } => "already exists",
-            Kind::Unprepared { .. } => "unprepared",
-            Kind::Other { .. } => "unknown error",
-        }
+        self.known().1
     }
 }
 

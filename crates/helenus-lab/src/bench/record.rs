@@ -6,6 +6,7 @@ use crate::compare::CLASS_ARCHIVE_KEY;
 use crate::inside::KubeTarget;
 use crate::target::Target;
 use helenus_cluster::state::ClusterState;
+use helenus_cluster::wall;
 use helenus_cluster::{machine, observe};
 use helenus_model::run_plan::RunPlan;
 use helenus_record::{Ending, ON_KEY, RunBeginning};
@@ -15,12 +16,6 @@ pub(crate) fn life(state: &ClusterState) -> String {
     let pids = observe::pids(state);
     let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();
     format!("{} {}", state.id, pids.join(" "))
-}
-
-/// The wall clock, in nanoseconds since 1970.
-pub(crate) fn wall_ns() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 impl Bench<'_> {
@@ -53,14 +48,14 @@ impl Bench<'_> {
         let beginning = RunBeginning {
             plan,
             release: own.map(|plan| plan.release.as_str()),
-            preset: own.map(|plan| plan.preset.as_str()),
+            preset: own.map(|plan| plan.preset.word()),
             jvm: cluster.map(|c| c.runtime.jvm.as_str()),
             host: &machine,
             cluster_plan: cluster_plan.as_ref(),
             life: life.as_deref(),
             helenus_version: &self.request.version,
             command: &self.request.command,
-            began_wall_ns: wall_ns(),
+            began_wall_ns: wall::now_ns(),
             tag: self.request.tag.as_deref(),
             place: self.request.place_in_history,
         };

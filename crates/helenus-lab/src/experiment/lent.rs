@@ -11,7 +11,6 @@ use crate::bench::Where;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem};
 use helenus_cluster::live_settings::LiveSetting;
-use helenus_model::lent::NotLent;
 use helenus_model::plan::ClusterPlan;
 use std::time::Duration;
 
@@ -43,9 +42,6 @@ enum LentError {
     /// At its addresses is something else.
     #[error("what answers at the addresses of {0} is another cluster")]
     Another(String),
-    /// Its nodes cannot be changed.
-    #[error(transparent)]
-    NotLent(#[from] NotLent),
     /// They do not serve with the settings that they were given.
     #[error("the nodes did not start")]
     Dead {
@@ -59,7 +55,7 @@ enum LentError {
 impl Problem for LentError {
     fn class(&self) -> Class {
         match self {
-            Self::NotEmpty { .. } | Self::Another(_) | Self::NotLent(_) => Class::Usage,
+            Self::NotEmpty { .. } | Self::Another(_) => Class::Usage,
             Self::Dead { source, .. } => source.class(),
         }
     }
@@ -73,14 +69,13 @@ impl Problem for LentError {
             Self::Another(name) => Some(format!(
                 "`helenus hosts wait {name}` learns the ids of its nodes, if they are the ones"
             )),
-            Self::NotLent(error) => Some(error.hint()),
             Self::Dead { source, .. } => source.hint(),
         }
     }
 
     fn lines(&self) -> Vec<String> {
         match self {
-            Self::NotEmpty { .. } | Self::Another(_) | Self::NotLent(_) => Vec::new(),
+            Self::NotEmpty { .. } | Self::Another(_) => Vec::new(),
             Self::Dead { log, .. } => log.clone(),
         }
     }

@@ -3,9 +3,10 @@
 
 use super::{ExperimentError, ExperimentEvent, ExperimentRequest, Sitting};
 use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
-use crate::compare::{Stored, history_file, pair_of, restart_of, wall_ns};
+use crate::compare::{Stored, history_file, pair_of, restart_of};
 use helenus_cluster::context::Context;
 use helenus_cluster::queue;
+use helenus_cluster::wall;
 use helenus_model::bench::Load;
 use helenus_model::bench::PhaseKind;
 use helenus_model::comparison::{
@@ -153,7 +154,7 @@ pub fn compared(
     };
     comparison.command = history.experiment(&id.to_string())?.map(|own| own.command);
     let id = match keep {
-        true => Some(history.add_comparison(&comparison, wall_ns())?),
+        true => Some(history.add_comparison(&comparison, wall::now_ns())?),
         false => None,
     };
     Ok(Some(Compared {

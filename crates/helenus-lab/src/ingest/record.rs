@@ -2,11 +2,12 @@
 //! Refuses latencies: a load is not timed row by row.
 
 use super::{LoadRequest, Loaded};
-use crate::bench::{life, wall_ns};
+use crate::bench::life;
 use crate::compare::history_file;
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
+use helenus_cluster::wall;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::result::{GeneratorUse, OperationResult, PhaseResult, RunResult, VERSION};
@@ -39,12 +40,12 @@ pub fn record(
     let cluster_plan = serde_json::to_value(state.plan.without_secrets()).ok();
     let life = life(state);
     let took = Duration::from_secs_f64(loaded.seconds).as_nanos();
-    let began_wall_ns = wall_ns().saturating_sub(u64::try_from(took).unwrap_or(0));
+    let began_wall_ns = wall::now_ns().saturating_sub(u64::try_from(took).unwrap_or(0));
     let mut history = History::open(&history_file(context))?;
     let run = history.begin_run(&RunBeginning {
         plan: &plan,
         release: Some(state.plan.release.as_str()),
-        preset: Some(state.plan.preset.as_str()),
+        preset: Some(state.plan.preset.word()),
         jvm: Some(state.runtime.jvm.as_str()),
         host: &machine,
         cluster_plan: cluster_plan.as_ref(),

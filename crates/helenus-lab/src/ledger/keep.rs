@@ -4,6 +4,7 @@
 use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_cluster::state::ClusterState;
+use helenus_cluster::wall;
 use helenus_model::run_plan::LedgerPlan;
 use helenus_record::when::Utc;
 use helenus_record::{History, RunId};
@@ -54,9 +55,7 @@ pub fn beside(context: &Context, history: &History, runs: &[RunId]) -> Vec<PathB
 
 /// By moment and process, so that two runs that start at once have two.
 fn name() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now_ns = now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
-    let moment = Utc::of_ns(now_ns)
+    let moment = Utc::of_ns(wall::now_ns())
         .to_string()
         .replace(' ', "T")
         .replace(':', "");

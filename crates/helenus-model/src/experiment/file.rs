@@ -322,11 +322,11 @@ impl Reader<'_> {
     }
 
     fn kind(&self, at: usize, table: &DeTable<'_>, factor: &str) -> Result<Kind, FileError> {
-        let words = Kind::EVERY.map(Kind::word);
+        let words = Kind::ALL.map(Kind::word);
         let (at, word) = self.text(table, "kind")?.ok_or_else(|| {
             self.wrong(at, format!("{factor} needs a kind: {}", words.join(", ")))
         })?;
-        let found = Kind::EVERY.into_iter().find(|kind| kind.word() == word);
+        let found = Kind::ALL.into_iter().find(|kind| kind.word() == word);
         found.ok_or_else(|| {
             let near = nearest(&word, words).map(|near| format!("did you mean {near}?"));
             FileError {

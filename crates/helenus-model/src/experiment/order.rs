@@ -5,31 +5,19 @@ use super::design::Whole;
 use crate::comparison::LEAST_PAIRS;
 use crate::seed::Seed;
 use crate::stats::Draw;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
-/// Why a run is in the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// The combinations themselves.
-    Main,
-    /// The first restart's settings once more in each block, so that the experiment's own noise is known.
-    Twin,
-    /// The winner and what it is compared with, measured again.
-    Again,
-}
-
-impl Stage {
-    /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Main, Self::Twin, Self::Again];
-
-    /// Its word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Twin => "twin",
-            Self::Again => "again",
-        }
+worded! {
+    /// Why a run is in the plan.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Stage {
+        /// The combinations themselves.
+        Main = "main",
+        /// The first restart's settings once more in each block, so that the experiment's own noise is known.
+        Twin = "twin",
+        /// The winner and what it is compared with, measured again.
+        Again = "again",
     }
 }
 

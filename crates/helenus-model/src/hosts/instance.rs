@@ -2,14 +2,12 @@
 //! Refuses to decide anything about Cassandra: the cluster's plan has done it.
 
 use super::machines::Host;
-use crate::kube::pod::{KEYSTORE, QUIET_LOGBACK, TRUSTSTORE, tool_flags};
+use crate::kube::pod::{QUIET_LOGBACK, tool_flags, yaml_elsewhere};
 use crate::memory::SMALL_HEAP;
 use crate::plan::{
     ClusterPlan, LOGBACK, LaunchFiles, NodePlan, file_url, java_argv, own_keys, rackdc,
 };
 use crate::release::{Lock, Release};
-use crate::yaml;
-use serde_json::Value;
 use std::net::Ipv4Addr;
 
 /// Below which each release has a folder with its jars.
@@ -111,28 +109,17 @@ impl Instance<'_> {
     }
 
     fn yaml(&self, plan: &ClusterPlan, seeds: &str) -> String {
-        let Ok(Value::Object(mut map)) = yaml::parse(&self.node.yaml) else {
-            return self.node.yaml.clone();
-        };
         let own = self.address.to_string();
-        map.extend(own_keys(
-            (&plan.name, plan.tokens),
-            (&own, &own),
-            plan.ports,
-            &format!("{DATA}/{}", self.name),
-            seeds,
-        ));
-        for key in ["client_encryption_options", "server_encryption_options"] {
-            if let Some(Value::Object(options)) = map.get_mut(key) {
-                for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
-                    if options.contains_key(store) {
-                        let path = format!("{CONF}/{}/tls/{file}", self.name);
-                        options.insert(store.to_owned(), path.into());
-                    }
-                }
-            }
-        }
-        yaml::render(&Value::Object(map))
+        let stores = format!("{CONF}/{}/tls", self.name);
+        yaml_elsewhere(&self.node.yaml, &stores, |map| {
+            map.extend(own_keys(
+                (&plan.name, plan.tokens),
+                (&own, &own),
+                plan.ports,
+                &format!("{DATA}/{}", self.name),
+                seeds,
+            ));
+        })
     }
 
     /// The file with its key and certificate in the folder of certificates, where the cluster has TLS.

@@ -4,82 +4,45 @@
 use super::machines::{Host, HostsTextError};
 use crate::kube::options::{KubeError, image_of};
 use crate::units::Bytes;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
-/// Who runs the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// Playbooks, roles and an inventory for Ansible.
-    Ansible,
-    /// A stack file for Docker Swarm.
-    Swarm,
-    /// A file for Docker Compose, on one host.
-    Compose,
-    /// Machines for OpenTofu or Terraform, with an inventory as output.
-    Tofu,
-}
-
-impl Form {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Ansible, Self::Swarm, Self::Compose, Self::Tofu];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ansible => "ansible",
-            Self::Swarm => "swarm",
-            Self::Compose => "compose",
-            Self::Tofu => "tofu",
-        }
+worded! {
+    /// Who runs the cluster.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Form {
+        /// Playbooks, roles and an inventory for Ansible.
+        Ansible = "ansible",
+        /// A stack file for Docker Swarm.
+        Swarm = "swarm",
+        /// A file for Docker Compose, on one host.
+        Compose = "compose",
+        /// Machines for OpenTofu or Terraform, with an inventory as output.
+        Tofu = "tofu",
     }
 }
 
-/// Whose machines OpenTofu makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Provider {
-    /// Virtual machines of Proxmox VE.
-    #[default]
-    Proxmox,
-    /// Docker containers that stand for machines, to try it.
-    Docker,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Proxmox, Self::Docker];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Proxmox => "proxmox",
-            Self::Docker => "docker",
-        }
+worded! {
+    /// Whose machines OpenTofu makes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Provider {
+        /// Virtual machines of Proxmox VE.
+        #[default]
+        Proxmox = "proxmox",
+        /// Docker containers that stand for machines, to try it.
+        Docker = "docker",
     }
 }
 
-/// The network of containers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// One of their own over all hosts.
-    #[default]
-    Overlay,
-    /// That of their hosts, one node a host: nothing lies between Cassandra and the wire.
-    Host,
-}
-
-impl Network {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Overlay, Self::Host];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Overlay => "overlay",
-            Self::Host => "host",
-        }
+worded! {
+    /// The network of containers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Network {
+        /// One of their own over all hosts.
+        #[default]
+        Overlay = "overlay",
+        /// That of their hosts, one node a host: nothing lies between Cassandra and the wire.
+        Host = "host",
     }
 }
 
@@ -151,7 +114,7 @@ impl Options {
     /// No hosts, or not as many addresses.
     pub(super) fn match_hosts(&self, nodes: usize) -> Result<(), HostsError> {
         let addresses = self.hosts.iter().map(|host| host.addresses.len()).sum();
-        let form = self.form.as_str();
+        let form = self.form.word();
         match (self.hosts.is_empty(), nodes == addresses) {
             (true, _) => Err(HostsError::NoHosts { form, nodes }),
             (false, false) => Err(HostsError::Count { nodes, addresses }),

@@ -6,14 +6,10 @@ use super::options::{Form, HostsError, Options};
 use super::{ansible, stack, tofu};
 use crate::format::Format;
 use crate::kube::ManifestFile;
-use crate::plan::{ClusterPlan, without_security};
+use crate::plan::{ClusterPlan, STOCK_IS_OPEN, without_security};
 use crate::release::Release;
 use serde::Serialize;
 use std::net::Ipv4Addr;
-
-/// What holds of files that somebody else applies; `hosts up` disarms the stock superuser itself.
-pub const STOCK_IS_OPEN: &str =
-    "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL";
 
 /// Version of [`HostsPlan`] as JSON.
 pub const HOSTS_PLAN_VERSION: u32 = 1;
@@ -74,7 +70,7 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsE
     let form = options.form;
     let cannot = |what, hint| {
         Err(HostsError::Cannot {
-            form: form.as_str(),
+            form: form.word(),
             what,
             hint,
         })
@@ -168,7 +164,7 @@ fn on_hosts(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan, HostsErr
         .filter(|release| release.lock().is_some());
     let Some(release) = release else {
         return Err(HostsError::Cannot {
-            form: form.as_str(),
+            form: form.word(),
             what: "a release without recorded checksums",
             hint: "take a series, such as --cassandra 5.0",
         });

@@ -3,7 +3,7 @@
 
 use super::instance::instances;
 use super::options::{Form, HostsError, Network, Options};
-use super::render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode, STOCK_IS_OPEN};
+use super::render::{HOSTS_PLAN_VERSION, HostsPlan, PlannedNode};
 use crate::format::Format;
 use crate::kube::ManifestFile;
 use crate::kube::layout::{Layout, Set};
@@ -14,7 +14,7 @@ use crate::kube::pod::{
     LOGBACK_KEY, POD_IP, POD_IP_MARK, POD_KEY, POD_NAME, PodConfig, RACKDC_KEY, RUN_FOLDER,
     TLS_FOLDER, TRUSTSTORE, USER_ID, YAML_KEY,
 };
-use crate::plan::{ClusterPlan, rackdc};
+use crate::plan::{ClusterPlan, STOCK_IS_OPEN, rackdc};
 use crate::units::Bytes;
 use crate::yaml;
 use crate::yaml::document::{Item, Mapping};
@@ -53,10 +53,10 @@ pub(super) fn render(plan: &ClusterPlan, options: &Options) -> Result<HostsPlan,
     match form == Form::Swarm && options.network == Network::Host {
         true => options.match_hosts(plan.nodes.len())?,
         false if options.hosts.is_empty() => {}
-        false => return Err(HostsError::Hosts(form.as_str())),
+        false => return Err(HostsError::Hosts(form.word())),
     }
     let cannot = |what, hint| HostsError::Cannot {
-        form: form.as_str(),
+        form: form.word(),
         what,
         hint,
     };

@@ -137,7 +137,7 @@ fn tofu_of_both_providers() {
         options.provider = provider;
         options.hosts = parse("10.0.0.11-13").expect("hosts");
         let plan = render(&planned(&one(3)), &options).expect("a rendering");
-        insta::assert_snapshot!(format!("tofu_{}", provider.as_str()), own(&plan));
+        insta::assert_snapshot!(format!("tofu_{}", provider.word()), own(&plan));
     }
 }
 

@@ -4,15 +4,12 @@
 
 use super::names::{LABEL_MAX, SET_NAME_MAX, label, twice};
 use super::options::{KubeError, Options};
-use super::pod::{
-    DATA_FOLDER, KEYSTORE, POD_IP_MARK, SEEDS_MARK, STORES_FOLDER, TLS_FOLDER, TRUSTSTORE,
-};
+use super::pod::{DATA_FOLDER, POD_IP_MARK, SEEDS_MARK, STORES_FOLDER, TLS_FOLDER, yaml_elsewhere};
 use crate::memory::MemoryPlan;
 use crate::plan::{ClusterPlan, NodePlan, own_keys};
 use crate::preset::{Heap, PresetName};
 use crate::units::Bytes;
 use crate::yaml;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The domain that clusters have where nobody chose another.
@@ -266,29 +263,18 @@ fn number_twins(sets: &mut [Set]) {
 /// A node's cassandra.yaml with marks where the pod's own address and the seeds go, and the folders of the image; keystores
 /// are in `stores`.
 fn pod_yaml(plan: &ClusterPlan, node: &NodePlan, stores: &str) -> String {
-    let Ok(Value::Object(mut map)) = yaml::parse(&node.yaml) else {
-        return node.yaml.clone();
-    };
-    map.remove("initial_token");
-    // Clients may also come by the pod's loopback, as those of `kubectl port-forward` do.
-    map.extend(own_keys(
-        (&plan.name, plan.tokens),
-        (POD_IP_MARK, "0.0.0.0"),
-        plan.ports,
-        DATA_FOLDER,
-        SEEDS_MARK,
-    ));
-    map.insert("broadcast_rpc_address".to_owned(), POD_IP_MARK.into());
-    for key in ["client_encryption_options", "server_encryption_options"] {
-        if let Some(Value::Object(options)) = map.get_mut(key) {
-            for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
-                if options.contains_key(store) {
-                    options.insert(store.to_owned(), format!("{stores}/{file}").into());
-                }
-            }
-        }
-    }
-    yaml::render(&Value::Object(map))
+    yaml_elsewhere(&node.yaml, stores, |map| {
+        map.remove("initial_token");
+        // Clients may also come by the pod's loopback, as those of `kubectl port-forward` do.
+        map.extend(own_keys(
+            (&plan.name, plan.tokens),
+            (POD_IP_MARK, "0.0.0.0"),
+            plan.ports,
+            DATA_FOLDER,
+            SEEDS_MARK,
+        ));
+        map.insert("broadcast_rpc_address".to_owned(), POD_IP_MARK.into());
+    })
 }
 
 /// A node's flags of the JVM: JMX is the pod's own affair, on its loopback.

@@ -4,58 +4,39 @@
 use super::names::{LABEL_MAX, label};
 use crate::nearest::nearest;
 use crate::units::Bytes;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is rendered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// StatefulSets, services and what belongs to them: any Kubernetes runs it.
-    Plain,
-    /// The same with a kustomization.yaml.
-    Kustomize,
-    /// A `K8ssandraCluster` for k8ssandra-operator.
-    K8ssandra,
-    /// One `CassandraDatacenter` per data centre, for cass-operator alone.
-    CassOperator,
-    /// The values file of the K8ssandra 1.x Helm chart.
-    HelmValues,
-}
-
-impl Form {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Plain,
-        Self::Kustomize,
-        Self::K8ssandra,
-        Self::CassOperator,
-        Self::HelmValues,
-    ];
-
-    /// Its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Kustomize => "kustomize",
-            Self::K8ssandra => "k8ssandra",
-            Self::CassOperator => "cass-operator",
-            Self::HelmValues => "helm-values",
-        }
+worded! {
+    /// What is rendered.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Form {
+        /// StatefulSets, services and what belongs to them: any Kubernetes runs it.
+        Plain = "plain",
+        /// The same with a kustomization.yaml.
+        Kustomize = "kustomize",
+        /// A `K8ssandraCluster` for k8ssandra-operator.
+        K8ssandra = "k8ssandra",
+        /// One `CassandraDatacenter` per data centre, for cass-operator alone.
+        CassOperator = "cass-operator",
+        /// The values file of the K8ssandra 1.x Helm chart.
+        HelmValues = "helm-values",
     }
 }
 
-/// How hard pods of one cluster keep off each other's workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spread {
-    /// Never two on one worker.
-    #[default]
-    Required,
-    /// Apart where there are workers enough: for kind, where all workers are one machine anyway.
-    Preferred,
-    /// Anywhere.
-    None,
+worded! {
+    /// How hard pods of one cluster keep off each other's workers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Spread {
+        /// Never two on one worker.
+        #[default]
+        Required = "required",
+        /// Apart where there are workers enough: for kind, where all workers are one machine anyway.
+        Preferred = "preferred",
+        /// Anywhere.
+        None = "none",
+    }
 }
 
 /// Where Medusa keeps backups.

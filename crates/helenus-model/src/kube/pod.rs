@@ -8,7 +8,7 @@ use crate::plan::{
 };
 use crate::yaml::{self, YamlError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -264,6 +264,28 @@ impl Pod {
         }
         all
     }
+}
+
+/// A node's cassandra.yaml for another machine: with what `change` sets, and the keystores in a folder there.
+pub(crate) fn yaml_elsewhere(
+    text: &str,
+    stores: &str,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> String {
+    let Ok(Value::Object(mut map)) = yaml::parse(text) else {
+        return text.to_owned();
+    };
+    change(&mut map);
+    for key in ["client_encryption_options", "server_encryption_options"] {
+        if let Some(Value::Object(options)) = map.get_mut(key) {
+            for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
+                if options.contains_key(store) {
+                    options.insert(store.to_owned(), format!("{stores}/{file}").into());
+                }
+            }
+        }
+    }
+    yaml::render(&Value::Object(map))
 }
 
 /// The whole cassandra.yaml of a pod: its addresses, seeds, tokens and the keystores' password in place of the marks.

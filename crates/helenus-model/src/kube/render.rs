@@ -8,7 +8,7 @@ use super::pod::{AUTHORITY, CERTIFICATE, CERTIFICATE_KEY};
 use super::secret::TlsSecret;
 use super::stateful::tls_secret;
 use crate::format::Format;
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, STOCK_IS_OPEN};
 use crate::units::Bytes;
 use crate::yaml::document::Mapping;
 use serde::Serialize;
@@ -423,10 +423,7 @@ fn cautions(cluster: &Cluster<'_>) -> Vec<String> {
         });
     }
     if plan.security.auth && options.superuser_secret.is_none() && !operators {
-        all.push(
-            "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL"
-                .to_owned(),
-        );
+        all.push(STOCK_IS_OPEN.to_owned());
     }
     all
 }

@@ -3,7 +3,6 @@
 
 use super::{Difference, Row, Table};
 use crate::comparison::{ALPHA, Conclusion, LEAST_PAIRS, Tone};
-use crate::levels::word;
 use crate::stats::{holm, interval};
 
 impl Table {
@@ -85,8 +84,8 @@ impl Table {
         });
         format!(
             "{} waits {ms:.2} ms {than} than {} ({interval}{} at {})",
-            word(row.level),
-            word(self.reference),
+            row.level.word(),
+            self.reference.word(),
             row.operation,
             row.distance
         )

@@ -76,7 +76,7 @@ fn run(kind: Kind, level: Consistency, again: bool, repeat: u32, ms: f64) -> Cel
         .iter()
         .map(|p| (p.name.clone(), p.round_trip_us));
     CellRun {
-        run: format!("{}-{again}-{repeat}", crate::levels::word(level)),
+        run: format!("{}-{again}-{repeat}", level.word()),
         cell: Cell {
             comparison: "lv-1".into(),
             repeat,

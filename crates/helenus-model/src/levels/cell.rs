@@ -4,6 +4,7 @@
 use super::predict::{Illegal, Prediction};
 use super::{Distance, Scene, serial_of};
 use crate::consistency::{Consistency, SerialConsistency};
+use crate::worded::worded;
 use crate::workload::{CustomWorkload, Query, Replication, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,31 +15,20 @@ pub const TABLE: &str = "standard1";
 /// Columns beside the key, as in cassandra-stress.
 const COLUMNS: [&str; 5] = ["C0", "C1", "C2", "C3", "C4"];
 
-/// What a cell sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Inserts.
-    Write,
-    /// One insert to three reads of rows that are there.
-    Mixed,
-    /// Inserts of new rows, each if it is not there.
-    Lwt,
+worded! {
+    /// What a cell sends.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Kind {
+        /// Inserts.
+        Write = "write",
+        /// One insert to three reads of rows that are there.
+        Mixed = "mixed",
+        /// Inserts of new rows, each if it is not there.
+        Lwt = "lwt",
+    }
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Write, Self::Mixed, Self::Lwt];
-
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Mixed => "mixed",
-            Self::Lwt => "lwt",
-        }
-    }
-
     /// Its operations with their weights.
     pub fn operations(self) -> &'static [(&'static str, u32)] {
         match self {
@@ -110,7 +100,7 @@ impl Cell {
 
     /// Its level as tables show it.
     pub fn level_words(&self) -> String {
-        let word = super::word(self.level);
+        let word = self.level.word();
         if self.again {
             format!("{word} (again)")
         } else {

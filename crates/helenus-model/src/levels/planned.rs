@@ -91,10 +91,10 @@ pub fn planned(ground: &Ground<'_>, wanted: &Wanted, seed: Seed) -> Result<Plann
     }
     planned
         .illegal
-        .sort_by_key(|one| (one.workload, super::word(one.level)));
+        .sort_by_key(|one| (one.workload, one.level.word()));
     planned
         .crowded
-        .sort_by_key(|one| (one.workload, super::word(one.level)));
+        .sort_by_key(|one| (one.workload, one.level.word()));
     Ok(planned)
 }
 

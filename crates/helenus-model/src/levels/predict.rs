@@ -1,8 +1,8 @@
 //! The prediction: how long distance alone keeps an operation at a level, by Cassandra's own rules.
 //! Refuses what nodes and disks take: that is the same at every level, or measured.
 
+use super::is_local;
 use super::scene::{Paxos, Place, Scene};
-use super::{is_local, word};
 use crate::consistency::{Consistency, SerialConsistency, quorum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,13 +103,13 @@ impl Scene {
     fn check(&self, level: Consistency) -> Result<(), Illegal> {
         if is_local(level) && self.local() == 0 {
             return Err(Illegal::NoneLocal {
-                level: word(level),
+                level: level.word(),
                 data_center: self.client.clone(),
             });
         }
         match self.counted(level) {
             Some(wants) if wants > self.total() => Err(Illegal::TooFew {
-                level: word(level),
+                level: level.word(),
                 wants,
                 has: self.total(),
             }),

@@ -9,14 +9,14 @@ use crate::yaml;
 pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
     let mut facts = vec![
         ("release".to_owned(), plan.release.clone()),
-        ("preset".to_owned(), plan.preset.as_str().to_owned()),
+        ("preset".to_owned(), plan.preset.word().to_owned()),
         ("nodes".to_owned(), plan.nodes.len().to_string()),
         ("tokens".to_owned(), plan.tokens.to_string()),
     ];
     for node in &plan.nodes {
         let own = node.own.filter(|own| own.preset != plan.preset);
         if let Some(own) = own {
-            let preset = own.preset.as_str().to_owned();
+            let preset = own.preset.word().to_owned();
             facts.push((format!("preset of {}", node.name), preset));
         }
     }

@@ -95,7 +95,7 @@ fn mixed(
     }
     let each = kinds
         .iter()
-        .map(|(preset, each, count)| format!("{count} × {} {each}", preset.as_str()));
+        .map(|(preset, each, count)| format!("{count} × {} {each}", preset.word()));
     PlanError::MixedMemory {
         nodes: format!("{} nodes", nodes.len()),
         each: each.collect::<Vec<_>>().join(", "),

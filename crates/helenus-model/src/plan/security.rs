@@ -11,6 +11,10 @@ use serde_json::{Map, Value, json};
 /// Stands for the keystores' password in a plan; the node's own cassandra.yaml has the password in its place.
 pub const KEYSTORE_PASSWORD_MARK: &str = "(the text of tls/keystore.password)";
 
+/// What holds of files that somebody else applies; `hosts up` disarms the stock superuser itself.
+pub const STOCK_IS_OPEN: &str =
+    "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL";
+
 /// Keys that a secured cluster has and others have not; a training start leaves them out.
 pub(crate) const TOP_KEYS: [&str; 10] = [
     "authenticator",

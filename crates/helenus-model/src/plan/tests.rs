@@ -50,9 +50,9 @@ pub(super) fn request(nodes: u32, preset: PresetName) -> PlanRequest {
 fn every_preset_makes_the_files_that_are_shown_here() {
     for preset in PresetName::ALL {
         let plan = plan(&request(1, preset)).unwrap();
-        insta::assert_snapshot!(format!("yaml_{}", preset.as_str()), plan.nodes[0].yaml);
+        insta::assert_snapshot!(format!("yaml_{}", preset.word()), plan.nodes[0].yaml);
         insta::assert_snapshot!(
-            format!("jvm_{}", preset.as_str()),
+            format!("jvm_{}", preset.word()),
             plan.nodes[0].jvm.join("\n")
         );
     }

@@ -33,20 +33,14 @@ const fn property(
 ) -> Setting {
     Setting {
         place: Property,
-        key,
-        value,
-        reason,
-        source,
+        ..yaml(key, value, reason, source)
     }
 }
 
 const fn jvm(key: &'static str, reason: &'static str, source: &'static str) -> Setting {
     Setting {
         place: Jvm,
-        key,
-        value: "",
-        reason,
-        source,
+        ..yaml(key, "", reason, source)
     }
 }
 

@@ -2,31 +2,22 @@
 //! Refuses to know how either does it.
 
 use super::TopologyError;
+use crate::worded::worded;
 use serde::{Deserialize, Serialize};
 
-/// Who holds packets between data centres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wan {
-    /// The emulator of ours, in the kernel's packet queues.
-    #[default]
-    Queue,
-    /// The kernel's own queueing discipline, where it has one.
-    Netem,
+worded! {
+    /// Who holds packets between data centres.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Wan {
+        /// The emulator of ours, in the kernel's packet queues.
+        #[default]
+        Queue = "queue",
+        /// The kernel's own queueing discipline, where it has one.
+        Netem = "netem",
+    }
 }
 
 impl Wan {
-    /// Every one.
-    pub const ALL: [Self; 2] = [Self::Queue, Self::Netem];
-
-    /// Its name in flags and files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Netem => "netem",
-        }
-    }
-
     /// Whether it is the one that is taken where nothing is said.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -37,7 +28,7 @@ impl Wan {
     /// # Errors
     /// There is none.
     pub fn find(name: &str) -> Result<Self, TopologyError> {
-        let found = Self::ALL.into_iter().find(|wan| wan.as_str() == name);
+        let found = Self::ALL.into_iter().find(|wan| wan.word() == name);
         found.ok_or_else(|| TopologyError::Wan(name.to_owned()))
     }
 }

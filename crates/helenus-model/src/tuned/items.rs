@@ -2,28 +2,19 @@
 
 use super::reaches;
 use crate::sizing::{Measured, READ_AHEAD};
+use crate::worded::worded;
 use serde::Serialize;
 
-/// How much an item matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Nodes stop, or stall for seconds.
-    High,
-    /// Throughput or latency.
-    Medium,
-    /// Some per cent, or only in some clusters.
-    Low,
-}
-
-impl Severity {
-    /// As it is written for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
+worded! {
+    /// How much an item matters.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    pub enum Severity {
+        /// Nodes stop, or stall for seconds.
+        High = "high",
+        /// Throughput or latency.
+        Medium = "medium",
+        /// Some per cent, or only in some clusters.
+        Low = "low",
     }
 }
 

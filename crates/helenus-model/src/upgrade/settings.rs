@@ -69,7 +69,7 @@ pub fn settings(
         }
     }
     if let Some(mode) = mode {
-        map.insert(MODE_KEY.into(), mode.as_str().into());
+        map.insert(MODE_KEY.into(), mode.word().into());
     }
     Ok((yaml::render(&Value::Object(map)), otherwise))
 }

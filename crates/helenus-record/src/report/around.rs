@@ -35,12 +35,7 @@ pub(super) fn nodes(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
                 .push((reading.at_ns, sample));
         }
     }
-    let mut charts = vec![
-        cpu(&nodes, clock),
-        disk(&nodes, clock),
-        network(&nodes, clock),
-        retransmitted(&nodes, clock),
-    ];
+    let mut charts: Vec<Chart> = GROWN.iter().map(|one| one.chart(&nodes, clock)).collect();
     charts.extend(memory(&nodes, clock));
     charts.extend([pools(&nodes, clock), compactions(&nodes, clock)]);
     charts.retain(|chart| !chart.is_empty());
@@ -52,94 +47,83 @@ fn role(place: usize) -> String {
     format!("node{}", place % 8)
 }
 
-fn counter(
-    samples: &[(u64, &NodeSample)],
-    of: impl Fn(&NodeSample) -> Option<u64>,
-) -> Vec<(u64, Option<u64>)> {
-    samples
-        .iter()
-        .map(|(at, sample)| (*at, of(sample)))
-        .collect()
+/// What one of a sample's counters stands at.
+type Counter = fn(&NodeSample) -> Option<u64>;
+
+/// Counters of each node, and the chart of how they grow.
+struct Grown {
+    id: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    unit: &'static str,
+    /// Of the unit, what one of a counter is.
+    scale: f64,
+    /// With what each counts, where there are several.
+    counters: &'static [(&'static str, Counter)],
 }
 
-fn cpu(nodes: &Samples<'_>, clock: Clock) -> Chart {
-    let mut chart = Chart::over_time(
-        "node-cpu",
-        "Processors that each node used",
-        Axis::from_zero("processors"),
-        clock,
-    );
-    for (place, (name, samples)) in nodes.iter().enumerate() {
-        let used = growth(&counter(samples, |s| Some(s.cpu_us)), clock, 1e-6);
-        chart.line(name, &role(place), Style::Solid, &used, "processors");
-    }
-    chart
-}
+const GROWN: [Grown; 4] = [
+    Grown {
+        id: "node-cpu",
+        title: "Processors that each node used",
+        axis: "processors",
+        unit: "processors",
+        scale: 1e-6,
+        counters: &[("", |s| Some(s.cpu_us))],
+    },
+    Grown {
+        id: "node-disk",
+        title: "What each node read and wrote",
+        axis: "MiB a second",
+        unit: "MiB/s",
+        scale: 1.0 / MIB,
+        counters: &[
+            (" written", |s| s.written_bytes),
+            (" read", |s| s.read_bytes),
+        ],
+    },
+    // Only of nodes with a network namespace.
+    Grown {
+        id: "node-network",
+        title: "What each node sent and received",
+        axis: "MiB a second",
+        unit: "MiB/s",
+        scale: 1.0 / MIB,
+        counters: &[
+            (" sent", |s| s.sent_bytes),
+            (" received", |s| s.received_bytes),
+        ],
+    },
+    Grown {
+        id: "node-retransmitted",
+        title: "TCP segments that each node sent again",
+        axis: "segments a second",
+        unit: "segments/s",
+        scale: 1.0,
+        counters: &[("", |s| s.retransmitted)],
+    },
+];
 
-fn disk(nodes: &Samples<'_>, clock: Clock) -> Chart {
-    let mut chart = Chart::over_time(
-        "node-disk",
-        "What each node read and wrote",
-        Axis::from_zero("MiB a second"),
-        clock,
-    );
-    for (place, (name, samples)) in nodes.iter().enumerate() {
-        let written = growth(&counter(samples, |s| s.written_bytes), clock, 1.0 / MIB);
-        let read = growth(&counter(samples, |s| s.read_bytes), clock, 1.0 / MIB);
-        chart.line(
-            &format!("{name} written"),
-            &role(place),
-            Style::Solid,
-            &written,
-            "MiB/s",
-        );
-        chart.line(
-            &format!("{name} read"),
-            &role(place),
-            Style::Dotted,
-            &read,
-            "MiB/s",
-        );
+impl Grown {
+    fn chart(&self, nodes: &Samples<'_>, clock: Clock) -> Chart {
+        let axis = Axis::from_zero(self.axis);
+        let mut chart = Chart::over_time(self.id, self.title, axis, clock);
+        for (place, (name, samples)) in nodes.iter().enumerate() {
+            let styles = [Style::Solid, Style::Dotted];
+            for ((said, of), style) in self.counters.iter().zip(styles) {
+                let counter: Vec<_> = samples.iter().map(|(at, s)| (*at, of(s))).collect();
+                let points = growth(&counter, clock, self.scale);
+                chart.line(
+                    &format!("{name}{said}"),
+                    &role(place),
+                    style,
+                    &points,
+                    self.unit,
+                );
+            }
+        }
+        chart
     }
-    chart
-}
-
-/// Only of nodes with a network namespace.
-fn network(nodes: &Samples<'_>, clock: Clock) -> Chart {
-    let mut chart = Chart::over_time(
-        "node-network",
-        "What each node sent and received",
-        Axis::from_zero("MiB a second"),
-        clock,
-    );
-    for (place, (name, samples)) in nodes.iter().enumerate() {
-        let sent = growth(&counter(samples, |s| s.sent_bytes), clock, 1.0 / MIB);
-        let received = growth(&counter(samples, |s| s.received_bytes), clock, 1.0 / MIB);
-        let (sent_name, received_name) = (format!("{name} sent"), format!("{name} received"));
-        chart.line(&sent_name, &role(place), Style::Solid, &sent, "MiB/s");
-        chart.line(
-            &received_name,
-            &role(place),
-            Style::Dotted,
-            &received,
-            "MiB/s",
-        );
-    }
-    chart
-}
-
-fn retransmitted(nodes: &Samples<'_>, clock: Clock) -> Chart {
-    let mut chart = Chart::over_time(
-        "node-retransmitted",
-        "TCP segments that each node sent again",
-        Axis::from_zero("segments a second"),
-        clock,
-    );
-    for (place, (name, samples)) in nodes.iter().enumerate() {
-        let again = growth(&counter(samples, |s| s.retransmitted), clock, 1.0);
-        chart.line(name, &role(place), Style::Solid, &again, "segments/s");
-    }
-    chart
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]

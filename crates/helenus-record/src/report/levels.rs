@@ -7,7 +7,6 @@ use crate::report::page::{self, Head, Section, pairs, render};
 use crate::report::series::Point;
 use crate::report::words::style;
 use helenus_model::level_runs::{Row, Table};
-use helenus_model::levels::word;
 
 pub(super) fn page(table: &Table) -> String {
     let said = table.conclusion();
@@ -86,7 +85,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
     let id = format!("levels-{place}");
     let mut chart = Chart::plain(&id, &title, x, Axis::from_zero("ms"));
     chart.height = 300;
-    let mut levels: Vec<&str> = rows.iter().map(|row| word(row.level)).collect();
+    let mut levels: Vec<&str> = rows.iter().map(|row| row.level.word()).collect();
     levels.sort_unstable();
     levels.dedup();
     let mut any_predicted = false;
@@ -94,7 +93,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
         let role = format!("operation{}", number % 6);
         let of: Vec<&&Row> = rows
             .iter()
-            .filter(|row| word(row.level) == *level)
+            .filter(|row| row.level.word() == *level)
             .collect();
         let points: Vec<Point> = of
             .iter()
@@ -158,37 +157,31 @@ fn numbers(table: &Table) -> String {
         "{}<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, repeat by repeat, with its \
          95 % interval. Columns without numbers are left out.</p>\n",
         page::table(&heads, &rows),
-        word(table.reference)
+        table.reference.word()
     )
 }
 
 fn row(row: &Row) -> Vec<String> {
-    let ms = |value: f64| format!("{value:.2}");
-    let maybe = |value: Option<f64>| value.map_or("–".to_owned(), ms);
+    let maybe = |value: Option<f64>| value.map_or("–".to_owned(), |ms| format!("{ms:.2}"));
     let both = |ends: Option<[f64; 2]>| {
         ends.map_or("–".to_owned(), |[low, high]| {
             format!("{low:.2} to {high:.2}")
         })
     };
     let difference = row.difference.as_ref();
-    let again = if row.again { " (again)" } else { "" };
-    vec![
+    let mut cells = vec![
         row.distance.clone(),
         row.workload.word().to_owned(),
         row.operation.clone(),
         row.load.words(),
-        format!("{}{again}", word(row.level)),
-        format!("{:.0}", row.op_rate),
-        ms(row.latency.mean_ms),
-        maybe(row.latency.median_ms),
-        maybe(row.latency.p95_ms),
-        maybe(row.latency.p99_ms),
-        maybe(row.latency.p999_ms),
-        ms(row.latency.max_ms),
+    ];
+    cells.extend(row.cells());
+    cells.extend([
         maybe(difference.map(|d| d.mean_ms)),
         both(difference.and_then(|d| d.interval_ms)),
         both(difference.and_then(|d| d.predicted_ms)),
-    ]
+    ]);
+    cells
 }
 
 fn left_out(table: &Table) -> String {

@@ -90,11 +90,6 @@ pub(super) struct Head {
 
 /// The whole page. Sections without a body are left out.
 pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
-    let policy = format!(
-        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; \
-         base-uri 'none'; form-action 'none'",
-        hash(SCRIPT)
-    );
     let shown = || sections.iter().filter(|s| !s.body.is_empty());
     let links: String = shown()
         .map(|s| format!("<a href=\"#{}\">{}</a>", s.id, html(s.title)))
@@ -109,21 +104,13 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
         .iter()
         .map(|f| format!("<li>{}</li>", html(f)))
         .collect();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"generator\" content=\"{MARK}\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><div class=\"top\"><p class=\"kicker\">{kicker}</p>\
+    let body = format!(
+        "<header><div class=\"top\"><p class=\"kicker\">{kicker}</p>\
          <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div>\n\
          <h1{long}>{headline}</h1>\n<p><span class=\"badge {style}\">{badge}</span></p>\n<ul class=\"facts\">{facts}</ul>\n\
          </header>\n<main>\n{lead}<nav>{links}{unfold}</nav>\n{bodies}</main>\n\
          <footer>Made by Helenus. This file needs no network and asks for none. \
-         Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
-         <script>{SCRIPT}</script>\n</body>\n</html>\n",
-        title = html(&head.title),
+         Apache Cassandra is a trademark of the Apache Software Foundation.</footer>",
         kicker = html(&head.kicker),
         long = if head.headline.chars().count() > LONG_HEADLINE {
             " class=\"long\""
@@ -139,28 +126,38 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
         ),
         style = head.badge.1,
         badge = html(&head.badge.0),
+    );
+    let generator = format!("<meta name=\"generator\" content=\"{MARK}\">\n");
+    document(&generator, "'none'", (&html(&head.title), STYLE), &body)
+}
+
+/// An HTML document: what stands first in its head, where its forms may go, its title and style, and its body.
+fn document(first: &str, forms: &str, (title, style): (&str, &str), body: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action {forms}",
+        hash(SCRIPT)
+    );
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{first}\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n\
+         {body}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
 }
 
 /// A page of the site: its navigation, a title, and a body that is HTML. Its forms go to the site itself.
 pub(super) fn site(title: &str, nav: &str, body: &str) -> String {
-    let policy = format!(
-        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'",
-        hash(SCRIPT)
-    );
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} – Helenus</title>\n<style>\n{STYLE}{SITE_STYLE}</style>\n</head>\n<body>\n{nav}\
-         <header><div class=\"top\"><h1>{title}</h1>\
+    let title = html(title);
+    let body = format!(
+        "{nav}<header><div class=\"top\"><h1>{title}</h1>\
          <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div></header>\n\
          <main>\n{body}</main>\n<footer>Helenus shows the history and the clusters of this machine. \
-         Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
-         <script>{SCRIPT}</script>\n</body>\n</html>\n",
-        title = html(title),
-    )
+         Apache Cassandra is a trademark of the Apache Software Foundation.</footer>"
+    );
+    let style = format!("{STYLE}{SITE_STYLE}");
+    document("", "'self'", (&format!("{title} – Helenus"), &style), &body)
 }
 
 /// Bytes from which on a cell may have several lines.

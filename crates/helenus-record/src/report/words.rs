@@ -220,22 +220,9 @@ fn slow_p99(phase: &PhaseResult) -> Option<f64> {
 /// A measure's name.
 pub(super) fn measure(measure: Measure) -> &'static str {
     match measure {
-        Measure::Throughput => "throughput",
-        Measure::ServiceMean => "service mean",
-        Measure::ServiceP50 => "service p50",
-        Measure::ServiceP90 => "service p90",
-        Measure::ServiceP95 => "service p95",
-        Measure::ServiceP99 => "service p99",
-        Measure::ServiceP999 => "service p99.9",
-        Measure::ResponseMean => "response mean",
-        Measure::ResponseP50 => "response p50",
-        Measure::ResponseP90 => "response p90",
-        Measure::ResponseP95 => "response p95",
-        Measure::ResponseP99 => "response p99",
-        Measure::ResponseP999 => "response p99.9",
         Measure::NodeCpu => "nodes' CPU per operation",
         Measure::GeneratorCpu => "generator's CPU per operation",
-        Measure::MaxRate => "highest rate",
+        other => other.words(),
     }
 }
 

@@ -4,7 +4,6 @@
 use super::topology;
 use clap::{Args, ValueEnum};
 use helenus_model::machine::Cpus;
-use helenus_model::preset::PresetName;
 use helenus_model::stack::{Extra, ExtraError};
 use helenus_model::units::{Bytes, parse_duration};
 use std::net::Ipv4Addr;
@@ -150,30 +149,6 @@ pub(crate) enum PinArg {
     Numa,
     /// Nothing
     None,
-}
-
-/// A preset by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetArg {
-    /// 64 MB heap
-    Tiny,
-    /// 500 MB heap
-    Dev,
-    /// Full JIT, memory by the machine
-    Bench,
-    /// The settings of 2013 in 64 MB: what tiny is measured against
-    Doc001,
-}
-
-impl From<PresetArg> for PresetName {
-    fn from(arg: PresetArg) -> Self {
-        match arg {
-            PresetArg::Tiny => Self::Tiny,
-            PresetArg::Dev => Self::Dev,
-            PresetArg::Bench => Self::Bench,
-            PresetArg::Doc001 => Self::Doc001,
-        }
-    }
 }
 
 /// Flags of a cluster to be made: of no use where there is one.

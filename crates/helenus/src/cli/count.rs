@@ -1,9 +1,10 @@
 //! The flags of `helenus count` and `helenus check-data`.
 //! Refuses flags that would write: both only read.
 
-use super::LevelArg;
 use super::doors::Doors;
+use super::words;
 use clap::{ArgGroup, Args, ValueEnum};
+use helenus_model::consistency::Consistency;
 use helenus_model::units::parse_rate;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -30,8 +31,8 @@ pub(crate) struct ReadPlace {
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadFlags {
     /// Consistency level of the reads
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
-    pub(crate) cl: LevelArg,
+    #[arg(long, value_parser = words::level(), ignore_case = true, default_value = "ONE", aliases = ["consistency", "consistency-level"])]
+    pub(crate) cl: Consistency,
     /// Requests in flight at once [default: 4 a node, at most 16]
     #[arg(long = "in-flight", value_name = "N", aliases = ["parallel", "threads"])]
     pub(crate) parallel: Option<NonZeroUsize>,

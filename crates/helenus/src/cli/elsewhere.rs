@@ -1,9 +1,10 @@
 //! Flags of a cluster that is planned here and runs elsewhere: on Kubernetes, or on hosts.
 //! Refuses to do anything with what it parsed.
 
-use super::cluster::{NodeFlags, PresetArg};
-use super::topology;
+use super::cluster::NodeFlags;
+use super::{topology, words};
 use clap::Args;
+use helenus_model::preset::PresetName;
 use helenus_model::units::Bytes;
 use std::path::PathBuf;
 
@@ -43,8 +44,8 @@ pub(crate) struct Elsewhere {
     #[arg(long, value_name = "RELEASE", aliases = ["release", "cassandra-version"])]
     pub(crate) cassandra: Option<String>,
     /// Settings to start from; `helenus presets` lists them [default: tiny]
-    #[arg(long, value_enum)]
-    pub(crate) preset: Option<PresetArg>,
+    #[arg(long, value_parser = words::preset())]
+    pub(crate) preset: Option<PresetName>,
     #[command(flatten)]
     pub(crate) node: NodeFlags,
     /// Require a certificate of each client, too

@@ -1,7 +1,8 @@
 //! The flags of `flame`.
 //! Refuses to do anything with them.
 
-use clap::{Args, ValueEnum};
+use super::words;
+use clap::Args;
 use helenus_model::flame::ProfileEvent;
 use helenus_model::units::parse_duration;
 use std::path::PathBuf;
@@ -26,8 +27,8 @@ pub(crate) struct Flame {
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = parse_length)]
     pub(crate) length: Duration,
     /// What is sampled
-    #[arg(long, value_enum, value_name = "EVENT", default_value_t = EventArg::Cpu)]
-    pub(crate) event: EventArg,
+    #[arg(long, value_parser = words::event(), value_name = "EVENT", default_value = "cpu")]
+    pub(crate) event: ProfileEvent,
     /// The graph of a stored run with --flame instead: r12, @last, a tag
     #[arg(long, value_name = "RUN", conflicts_with_all = ["length", "event", "dry_run"])]
     pub(crate) run: Option<String>,
@@ -40,30 +41,6 @@ pub(crate) struct Flame {
     /// Show what would be profiled, profile nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// An event by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EventArg {
-    /// Threads on a processor
-    Cpu,
-    /// Allocations on the heap, by bytes
-    Alloc,
-    /// Waits for monitors and locks, by time
-    Lock,
-    /// All threads, whether they run or wait
-    Wall,
-}
-
-impl From<EventArg> for ProfileEvent {
-    fn from(event: EventArg) -> Self {
-        match event {
-            EventArg::Cpu => Self::Cpu,
-            EventArg::Alloc => Self::Alloc,
-            EventArg::Lock => Self::Lock,
-            EventArg::Wall => Self::Wall,
-        }
-    }
 }
 
 fn parse_length(text: &str) -> Result<Duration, String> {

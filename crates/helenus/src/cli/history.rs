@@ -1,8 +1,11 @@
 //! Flags of `helenus history`: listing, showing, tagging, pruning and exporting what was measured.
 //! Refuses to do anything with what it parsed.
 
+use super::words::one_of;
+use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use helenus_model::units::parse_duration;
+use helenus_record::Measure;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -136,20 +139,23 @@ pub(crate) struct Trend {
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
     /// What is followed; p99 is of response times, in a closed loop of service times
-    #[arg(long, value_enum, default_value_t = MeasureArg::P99, alias = "metric")]
-    pub(crate) measure: MeasureArg,
+    #[arg(long, value_parser = measure(), default_value = "p99", alias = "metric")]
+    pub(crate) measure: Measure,
     /// Only the newest N
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u32>,
 }
 
 /// What is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MeasureArg {
-    /// Operations a second that ended well
-    Throughput,
-    /// 99th percentile, in milliseconds
-    P99,
+fn measure() -> impl TypedValueParser<Value = Measure> {
+    one_of([
+        (
+            Measure::Throughput,
+            "throughput",
+            "Operations a second that ended well",
+        ),
+        (Measure::P99, "p99", "99th percentile, in milliseconds"),
+    ])
 }
 
 #[derive(Debug, Args)]

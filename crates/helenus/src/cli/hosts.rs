@@ -2,7 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 use super::elsewhere::Elsewhere;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use super::words::words;
 use clap::{Args, Subcommand};
 use helenus_model::hosts::options::{Form, Network, Provider};
 use helenus_model::units::{Bytes, parse_duration};
@@ -190,7 +190,7 @@ pub(crate) struct Rm {
 Nothing is run. The same flags give the same text, and no file has a secret.")]
 pub(crate) struct Render {
     /// What to write: ansible, swarm, compose, tofu
-    #[arg(long = "as", value_name = "FORM", default_value = "ansible", value_parser = words(Form::ALL, Form::as_str))]
+    #[arg(long = "as", value_name = "FORM", default_value = "ansible", value_parser = words(Form::ALL, Form::word))]
     pub(crate) form: Form,
     /// Folder to write to [default: all files on standard output]
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -214,26 +214,12 @@ pub(crate) struct Containers {
     #[arg(long, value_name = "NAME:TAG")]
     pub(crate) image: Option<String>,
     /// Network of a Swarm's containers: overlay, or host for one node on each host
-    #[arg(long, value_name = "HOW", default_value = "overlay", value_parser = words(Network::ALL, Network::as_str))]
+    #[arg(long, value_name = "HOW", default_value = "overlay", value_parser = words(Network::ALL, Network::word))]
     pub(crate) network: Network,
     /// Whose machines tofu makes, of the size of --worker-cpus and --worker-memory: proxmox, docker
-    #[arg(long, value_name = "NAME", default_value = "proxmox", value_parser = words(Provider::ALL, Provider::as_str))]
+    #[arg(long, value_name = "NAME", default_value = "proxmox", value_parser = words(Provider::ALL, Provider::word))]
     pub(crate) provider: Provider,
     /// Disk of each of these machines
     #[arg(long, value_name = "SIZE", default_value = "32G", value_parser = Bytes::parse)]
     pub(crate) disk: Bytes,
-}
-
-/// One of these values, by its word.
-fn words<T, const N: usize>(
-    all: [T; N],
-    word: fn(T) -> &'static str,
-) -> impl TypedValueParser<Value = T>
-where
-    T: Copy + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(all.map(word)).map(move |given| {
-        let found = all.into_iter().find(|one| word(*one) == given);
-        found.unwrap_or(all[0])
-    })
 }

@@ -1,9 +1,10 @@
 //! The flags of `helenus load` and `helenus unload`.
 //! Refuses to name a cluster that is not this user's to `load`: it writes.
 
-use super::LevelArg;
 use super::count::{ReadFlags, ReadPlace};
+use super::words;
 use clap::{Args, ValueEnum};
+use helenus_model::consistency::Consistency;
 use helenus_model::ingest::{Part, Split};
 use helenus_model::units::{Bytes, parse_duration};
 use std::path::PathBuf;
@@ -95,8 +96,8 @@ pub(crate) struct LoadFiles {
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = Bytes::parse)]
     pub(crate) memory: Bytes,
     /// Consistency level
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
-    pub(crate) cl: LevelArg,
+    #[arg(long, value_parser = words::level(), ignore_case = true, default_value = "LOCAL_QUORUM", aliases = ["consistency", "consistency-level"])]
+    pub(crate) cl: Consistency,
     /// Most requests in flight at once; fewer are used where the nodes cannot keep up
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) in_flight: u32,

@@ -2,7 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 use super::elsewhere::Elsewhere;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use super::words::words;
 use clap::{Args, Subcommand};
 use helenus_model::kube::options::{Form, Spread};
 use helenus_model::units::Bytes;
@@ -85,7 +85,7 @@ pub(crate) struct KubePlace {
     #[arg(long, value_name = "N")]
     pub(crate) cpu_request: Option<f64>,
     /// How pods keep off each other's workers: required, preferred (for kind), none
-    #[arg(long, value_name = "HOW", default_value = "required", value_parser = spread())]
+    #[arg(long, value_name = "HOW", default_value = "required", value_parser = words(Spread::ALL, Spread::word))]
     pub(crate) spread: Spread,
     /// The cluster has formed: a pod whose volume is empty joins it, instead of taking its old tokens
     #[arg(long)]
@@ -153,7 +153,7 @@ pub(crate) struct KubeStack {
 Nothing is sent to any cluster. The same flags give the same text.")]
 pub(crate) struct Render {
     /// What to write: plain, kustomize, k8ssandra, cass-operator, helm-values
-    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = form())]
+    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = words(Form::ALL, Form::word))]
     pub(crate) form: Form,
     /// Folder to write to [default: one stream on standard output]
     #[arg(short, long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -234,7 +234,7 @@ namespace. The authority's key is not kept, so each call creates a new authority
 creates and applies these Secrets itself.")]
 pub(crate) struct TlsStores {
     /// Who reads them: plain, kustomize, k8ssandra
-    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = form())]
+    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = words(Form::ALL, Form::word))]
     pub(crate) form: Form,
     /// The one namespace of all [default: one per data centre]
     #[arg(long, value_name = "NAME")]
@@ -291,19 +291,4 @@ fn size_or_none(text: &str) -> Result<SizeOrNone, String> {
     }
     let size = Bytes::parse(text).map_err(|e| e.to_string())?;
     Ok(SizeOrNone(Some(size)))
-}
-
-fn form() -> impl TypedValueParser<Value = Form> {
-    PossibleValuesParser::new(Form::ALL.map(Form::as_str)).map(|word| {
-        let found = Form::ALL.into_iter().find(|form| form.as_str() == word);
-        found.unwrap_or(Form::Plain)
-    })
-}
-
-fn spread() -> impl TypedValueParser<Value = Spread> {
-    PossibleValuesParser::new(["required", "preferred", "none"]).map(|word| match word.as_str() {
-        "preferred" => Spread::Preferred,
-        "none" => Spread::None,
-        _ => Spread::Required,
-    })
 }

@@ -1,9 +1,10 @@
 //! The flags of `helenus ledger`.
 //! Refuses flags that would write: a ledger is made by a run, and read here.
 
-use super::LevelArg;
 use super::count::ReadPlace;
+use super::words;
 use clap::{Args, Subcommand};
+use helenus_model::consistency::Consistency;
 use helenus_model::units::parse_rate;
 use std::num::NonZeroUsize;
 
@@ -59,8 +60,8 @@ pub(crate) struct Check {
 #[command(next_help_heading = "Reading")]
 pub(crate) struct KeyFlags {
     /// Consistency level of the reads [default: the strongest that the running nodes answer]
-    #[arg(long, value_enum, ignore_case = true)]
-    pub(crate) cl: Option<LevelArg>,
+    #[arg(long, value_parser = words::level(), ignore_case = true)]
+    pub(crate) cl: Option<Consistency>,
     /// Data centre whose nodes coordinate the reads [default: that of the writes]
     #[arg(long, value_name = "DC", conflicts_with = "hosts")]
     pub(crate) client_dc: Option<String>,

@@ -2,9 +2,10 @@
 //! Refuses to do anything with what it parsed.
 
 use super::load::{parse_distance, parse_share, parse_tag};
-use clap::{Args, ValueEnum};
+use super::words::words;
+use clap::Args;
 use helenus_model::consistency::Consistency;
-use helenus_model::levels::{Distance, EVERY, Kind, word};
+use helenus_model::levels::{Distance, EVERY, Kind};
 use helenus_model::nearest::nearest;
 use helenus_model::units::{parse_duration, parse_rate};
 use std::path::PathBuf;
@@ -62,9 +63,10 @@ pub(crate) struct Cells {
         long,
         value_name = "NAME,…",
         value_delimiter = ',',
-        default_value = "write,mixed"
+        default_value = "write,mixed",
+        value_parser = words(Kind::ALL, Kind::word)
     )]
-    pub(crate) workloads: Vec<KindArg>,
+    pub(crate) workloads: Vec<Kind>,
     /// Distances: links as they are, a round trip between all such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
     /// [default: 0ms,links; links where there is no distance]
     #[arg(long = "rtt", alias = "rtts", value_name = "RTT,…", value_delimiter = ',', value_parser = parse_distance)]
@@ -102,29 +104,11 @@ pub(crate) struct Cells {
     pub(crate) max_errors: f64,
 }
 
-/// A workload by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KindArg {
-    Write,
-    Mixed,
-    Lwt,
-}
-
-impl From<KindArg> for Kind {
-    fn from(arg: KindArg) -> Self {
-        match arg {
-            KindArg::Write => Self::Write,
-            KindArg::Mixed => Self::Mixed,
-            KindArg::Lwt => Self::Lwt,
-        }
-    }
-}
-
 fn parse_level(text: &str) -> Result<Consistency, String> {
     let asked = text.trim().to_uppercase();
-    let known = EVERY.into_iter().find(|level| word(*level) == asked);
+    let known = EVERY.into_iter().find(|level| level.word() == asked);
     known.ok_or_else(|| {
-        let words = EVERY.map(word);
+        let words = EVERY.map(Consistency::word);
         match nearest(&asked, words) {
             Some(near) => format!("no such level; did you mean {near}?"),
             None => format!("no such level; known: {}", words.join(", ")),

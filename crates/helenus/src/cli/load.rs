@@ -2,12 +2,16 @@
 //! Refuses to do anything with it.
 
 use super::agent::AgentFlags;
-use super::flame::EventArg;
+use super::words;
 use crate::cli::cluster::parse_cpus;
 use clap::{Args, ValueEnum};
+use helenus_model::bench::PhaseKind;
+use helenus_model::consistency::Consistency;
+use helenus_model::flame::ProfileEvent;
 use helenus_model::levels::Distance;
 use helenus_model::machine::Cpus;
-use helenus_model::run_plan::PROCESSES_MOST;
+use helenus_model::run_plan::{PROCESSES_MOST, Pacing};
+use helenus_model::schedule::Arrivals;
 use helenus_model::trace::TRACES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
 use helenus_model::workload::ReplicationFactor;
@@ -72,8 +76,8 @@ pub(crate) struct CommonLoad {
     #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
     pub(crate) warmup: Option<Warmup>,
     /// Consistency level of operations that set none
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
-    pub(crate) cl: LevelArg,
+    #[arg(long, value_parser = words::level(), ignore_case = true, default_value = "ONE", aliases = ["consistency", "consistency-level"])]
+    pub(crate) cl: Consistency,
     /// Data centre of the client, whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
@@ -92,8 +96,8 @@ pub(crate) struct CommonLoad {
     pub(crate) faults: Vec<String>,
     /// Profile a node in each measurement window, and keep the flame graph for `helenus report`; the warm-up is not
     /// lengthened then
-    #[arg(long, value_enum, value_name = "EVENT", num_args = 0..=1, default_missing_value = "cpu", conflicts_with_all = ["hosts", "on"])]
-    pub(crate) flame: Option<EventArg>,
+    #[arg(long, value_parser = words::event(), value_name = "EVENT", num_args = 0..=1, default_missing_value = "cpu", conflicts_with_all = ["hosts", "on"])]
+    pub(crate) flame: Option<ProfileEvent>,
     /// The node that --flame profiles [default: the first]
     #[arg(long, value_name = "NODE", requires = "flame")]
     pub(crate) flame_node: Option<String>,
@@ -108,11 +112,11 @@ pub(crate) struct CommonLoad {
     #[command(flatten)]
     pub(crate) shown: Shown,
     /// How arrivals are spread over time
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
-    pub(crate) arrivals: ArrivalsArg,
+    #[arg(long, value_parser = words::arrivals(), default_value = "poisson")]
+    pub(crate) arrivals: Arrivals,
     /// How the generator waits; spin needs a core of its own
-    #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
-    pub(crate) pacing: PacingArg,
+    #[arg(long, value_parser = words::pacing(), default_value = "sleep")]
+    pub(crate) pacing: Pacing,
     /// Root seed of the run [default: random, and printed]; a run with the same seed reads what this one wrote
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -129,8 +133,8 @@ pub(crate) struct CommonLoad {
 #[command(next_help_heading = "Load")]
 pub(crate) struct BenchLoad {
     /// Phases, in order [default: write,read,mixed; write where there is an --insert and no --query]
-    #[arg(long, value_delimiter = ',', value_name = "PHASE,…")]
-    pub(crate) phases: Option<Vec<PhaseArg>>,
+    #[arg(long, value_parser = words::phase(), value_delimiter = ',', value_name = "PHASE,…")]
+    pub(crate) phases: Option<Vec<PhaseKind>>,
     /// Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
@@ -196,48 +200,4 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
 pub(crate) enum CompressionArg {
     /// LZ4, in the frames of protocol v5
     Lz4,
-}
-
-/// A phase by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PhaseArg {
-    /// Inserts, each position once in order
-    Write,
-    /// Reads of random positions that were written
-    Read,
-    /// One read to each write
-    Mixed,
-}
-
-/// A consistency level by CQL's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum LevelArg {
-    One,
-    Two,
-    Three,
-    Quorum,
-    All,
-    #[value(alias = "LOCAL-QUORUM")]
-    LocalQuorum,
-    #[value(alias = "EACH-QUORUM")]
-    EachQuorum,
-    #[value(alias = "LOCAL-ONE")]
-    LocalOne,
-}
-
-/// Arrivals by their word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalsArg {
-    /// Evenly spaced
-    Constant,
-    /// Independent, exponentially spaced
-    Poisson,
-}
-
-/// Pacing by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PacingArg {
-    Sleep,
-    Spin,
 }

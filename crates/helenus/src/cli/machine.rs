@@ -1,7 +1,9 @@
 //! The flags of `machine` and `plan`.
 //! Refuses to do anything with what it parsed.
 
-use clap::{Args, ValueEnum};
+use super::words::one_of;
+use clap::Args;
+use clap::builder::TypedValueParser;
 use helenus_model::sizing::Purpose;
 use helenus_model::units::{Bytes, parse_duration, parse_rate};
 use std::path::PathBuf;
@@ -42,8 +44,8 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "FILE|NAME|WORDS")]
     pub(crate) from: Option<String>,
     /// What to optimise for [default: throughput, or latency with --p99]
-    #[arg(long = "for", value_enum, value_name = "PURPOSE")]
-    pub(crate) purpose: Option<PurposeArg>,
+    #[arg(long = "for", value_parser = purpose(), value_name = "PURPOSE")]
+    pub(crate) purpose: Option<Purpose>,
     /// A series such as 5.0, or a release
     #[arg(long, value_name = "RELEASE", default_value = "5.0", alias = "release")]
     pub(crate) cassandra: String,
@@ -102,24 +104,12 @@ pub(crate) fn parse_instances(text: &str) -> Result<Instances, String> {
 }
 
 /// What a machine shall be good at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PurposeArg {
-    /// Operations a second
-    Throughput,
-    /// Short waits
-    Latency,
-    /// Many small instances
-    Density,
-}
-
-impl From<PurposeArg> for Purpose {
-    fn from(arg: PurposeArg) -> Self {
-        match arg {
-            PurposeArg::Throughput => Self::Throughput,
-            PurposeArg::Latency => Self::Latency,
-            PurposeArg::Density => Self::Density,
-        }
-    }
+fn purpose() -> impl TypedValueParser<Value = Purpose> {
+    one_of([
+        (Purpose::Throughput, "throughput", "Operations a second"),
+        (Purpose::Latency, "latency", "Short waits"),
+        (Purpose::Density, "density", "Many small instances"),
+    ])
 }
 
 /// `600m`, `2k`, `1g`, or the number itself.

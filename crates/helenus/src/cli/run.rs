@@ -1,10 +1,11 @@
 //! Flags of `run` and `populate`.
 //! Refuses to do anything with them.
 
-use super::{BenchPlace, ClusterFlags, CommonLoad, LevelArg, PresetArg};
+use super::{BenchPlace, ClusterFlags, CommonLoad, words};
 use clap::Args;
-use clap::ValueEnum;
+use helenus_model::consistency::{Consistency, SerialConsistency};
 use helenus_model::dist::Dist;
+use helenus_model::preset::PresetName;
 use helenus_model::run_plan::{Positions, Ramp};
 use helenus_model::search::Slo;
 use helenus_model::units::{parse_duration, parse_rate};
@@ -64,8 +65,8 @@ pub(crate) struct Run {
     #[arg(long = "with", value_name = "OPTION=VALUE", conflicts_with = "hosts")]
     pub(crate) table_options: Vec<String>,
     /// Settings of the ephemeral cluster
-    #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
-    pub(crate) preset: PresetArg,
+    #[arg(long, value_parser = words::preset(), default_value = "bench")]
+    pub(crate) preset: PresetName,
     #[command(flatten)]
     pub(crate) cluster_flags: ClusterFlags,
     #[command(flatten)]
@@ -133,8 +134,8 @@ pub(crate) struct RunLoad {
     #[arg(long)]
     pub(crate) verify: bool,
     /// Serial consistency of conditional statements that set none
-    #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
-    pub(crate) serial_cl: Option<SerialArg>,
+    #[arg(long, value_parser = words::serial_level(), ignore_case = true, value_name = "CL")]
+    pub(crate) serial_cl: Option<SerialConsistency>,
     /// Record each write and its outcome, in FILE or beside the history
     #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "agents")]
     pub(crate) ledger: Option<PathBuf>,
@@ -193,8 +194,8 @@ pub(crate) struct Populate {
     #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
     /// Consistency level of the writes
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
-    pub(crate) cl: LevelArg,
+    #[arg(long, value_parser = words::level(), ignore_case = true, default_value = "LOCAL_QUORUM", aliases = ["consistency", "consistency-level"])]
+    pub(crate) cl: Consistency,
     /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the workload's keyspace
     /// is created; an existing keyspace must have the same [default: up to 3, as many as it has nodes, or as your own
     /// file sets]
@@ -309,14 +310,6 @@ fn parse_positions(text: &str) -> Result<Positions, String> {
             "{text:?} is not sequential, uniform, FROM..TO or a distribution such as gaussian(0..1M)"
         )),
     }
-}
-
-/// Consistency of a compare-and-set by CQL's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum SerialArg {
-    Serial,
-    LocalSerial,
 }
 
 #[cfg(test)]

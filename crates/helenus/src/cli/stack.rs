@@ -2,7 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 use super::cluster::ClusterFlags;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use super::words::words;
 use clap::{Args, Subcommand};
 use helenus_model::stack::{Extra, Gateway};
 use helenus_model::units::parse_duration;
@@ -60,7 +60,7 @@ pub(crate) struct Up {
     #[arg(default_value = NAME)]
     pub(crate) name: String,
     /// Parts to leave out: reaper, medusa, metrics (with Prometheus and dashboard)
-    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = without(), conflicts_with = "stack")]
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = words(Extra::ALL, Extra::as_str), conflicts_with = "stack")]
     pub(crate) without: Vec<Extra>,
     /// Gateway for clients: a coordinator-only node, none, or the address and port of your own
     #[arg(long, value_name = "GATEWAY", default_value = "coordinator")]
@@ -79,14 +79,6 @@ pub(crate) struct Up {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
-}
-
-/// The words of `--without`.
-fn without() -> impl TypedValueParser<Value = Extra> {
-    PossibleValuesParser::new(Extra::ALL.map(Extra::as_str)).map(|given| {
-        let found = Extra::ALL.into_iter().find(|one| one.as_str() == given);
-        found.unwrap_or(Extra::ALL[0])
-    })
 }
 
 #[derive(Debug, Args)]

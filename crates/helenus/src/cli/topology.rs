@@ -1,7 +1,7 @@
 //! Flags about data centres and the distance between them.
 //! Refuses to do anything with what it parsed.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use super::words::words;
 use clap::{Args, Subcommand};
 use helenus_model::topology::link::{LinkError, delay_us, half_us, loss_ppm, rate_bits};
 use helenus_model::topology::wan::Wan;
@@ -44,15 +44,11 @@ pub(crate) struct TopologyArgs {
     pub(crate) links: Option<String>,
     /// What delays the packets: queue (packet queues of the kernel, and an emulator that reports how exact it was), or
     /// netem (the kernel's own, if it has it) [default: queue]
-    #[arg(long, value_name = "HOLDER", conflicts_with = "count", value_parser = wan())]
+    #[arg(long, value_name = "HOLDER", conflicts_with = "count", value_parser = words(Wan::ALL, Wan::word))]
     pub(crate) wan: Option<Wan>,
     /// A file with all of this, and with settings by data centre and node
     #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "count", "dc", "racks", "coordinators", "rtt", "links", "wan"])]
     pub(crate) topology: Option<PathBuf>,
-}
-
-fn wan() -> impl TypedValueParser<Value = Wan> {
-    PossibleValuesParser::new(Wan::ALL.map(Wan::as_str)).try_map(|name| Wan::find(&name))
 }
 
 #[derive(Debug, Args)]

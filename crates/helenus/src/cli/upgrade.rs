@@ -1,7 +1,8 @@
 //! The flags of `upgrade`.
 //! Refuses to do anything with what it parsed.
 
-use clap::{Args, ValueEnum};
+use super::words::words;
+use clap::Args;
 use helenus_model::units::parse_duration;
 use helenus_model::upgrade::Mode;
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ pub(crate) struct Upgrade {
     #[arg(long, value_name = "RELEASE")]
     pub(crate) to: Option<String>,
     /// Storage compatibility mode of 5.0 to stop in
-    #[arg(long, value_name = "MODE", value_enum, ignore_case = true)]
-    pub(crate) until: Option<ModeArg>,
+    #[arg(long, value_name = "MODE", value_parser = words(Mode::ALL, Mode::word), ignore_case = true)]
+    pub(crate) until: Option<Mode>,
     /// Folder of the JDK of the new release
     #[arg(long, value_name = "DIR")]
     pub(crate) java_home: Option<PathBuf>,
@@ -47,25 +48,4 @@ pub(crate) struct Upgrade {
     /// Show the steps, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// Cassandra's own words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
-    #[value(name = "CASSANDRA_4")]
-    Cassandra4,
-    #[value(name = "UPGRADING")]
-    Upgrading,
-    #[value(name = "NONE")]
-    None,
-}
-
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Self {
-        match mode {
-            ModeArg::Cassandra4 => Self::Cassandra4,
-            ModeArg::Upgrading => Self::Upgrading,
-            ModeArg::None => Self::None,
-        }
-    }
 }

@@ -8,7 +8,7 @@ use crate::outfile;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::agent::{Agent, AgentEvent, Listener, Streams};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, with_causes};
+use helenus_cluster::error::with_causes;
 use helenus_lab::bench::Where;
 use helenus_lab::generator::Agents;
 use helenus_model::agent::Tokens;
@@ -41,8 +41,7 @@ impl Answers for Listening<'_> {
 
 /// Works over standard input and output until its conductor is gone.
 pub(crate) fn stdio(flags: &LoadAgent) -> Result<u8, CommandError> {
-    let helenus =
-        std::env::current_exe().map_err(|error| CommandError::of(code::ENVIRONMENT, &error))?;
+    let helenus = std::env::current_exe()?;
     #[expect(
         clippy::disallowed_methods,
         reason = "standard output is the channel, and each write is checked"
@@ -61,7 +60,7 @@ pub(crate) fn stdio(flags: &LoadAgent) -> Result<u8, CommandError> {
 /// Waits for one command, and works for it.
 pub(crate) fn run(flags: &LoadAgent, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let at = flags.listen.as_deref().unwrap_or_default();
-    let listener = Listener::bind(at).map_err(ClusterError::from)?;
+    let listener = Listener::bind(at)?;
     let agent = Arc::new(agent(context.helenus.clone(), flags)?);
     tell(&listener, flags.token_file.as_deref(), ui)?;
     let served = listener.serve(&agent, &context.cancel, &mut |event| {
@@ -73,7 +72,7 @@ pub(crate) fn run(flags: &LoadAgent, context: &Context, ui: &Ui) -> Result<u8, C
             AgentEvent::Served { from } => format!("{from} is done"),
         });
     });
-    served.map_err(ClusterError::from)?;
+    served?;
     Ok(0)
 }
 
@@ -138,7 +137,7 @@ pub(crate) fn of(flags: &AgentFlags, place: &Where) -> Result<Agents, CommandErr
         tokens.unwrap_or_default(),
         crate::cli::VERSION,
     );
-    Ok(agents.map_err(ClusterError::from)?)
+    Ok(agents?)
 }
 
 fn tokens(from: &str) -> Result<Tokens, CommandError> {

@@ -10,12 +10,12 @@ use helenus_cluster::baseline::{
     self, Bad, BaselineError, BaselineEvent, Baselines, Listed, RestoreRequest, SaveRequest, Step,
 };
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::wall::since_1970;
 use helenus_model::baseline::{PageCache, RestorePlan};
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What was, or would be, saved.
 #[derive(Serialize)]
@@ -174,12 +174,6 @@ pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, Comma
         BaselineVerb::List { name } => list(name.as_deref(), context, ui),
         BaselineVerb::Verify(named) => verify(named, context, ui),
         BaselineVerb::Rm { named, dry_run } => rm(named, *dry_run, context, ui),
-    }
-}
-
-impl From<BaselineError> for CommandError {
-    fn from(error: BaselineError) -> Self {
-        ClusterError::from(error).into()
     }
 }
 
@@ -356,9 +350,7 @@ fn list_text(baselines: &[Listed]) -> String {
     if baselines.is_empty() {
         return format!("{NONE}\n");
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = since_1970();
     let ago = |unix: u64| {
         let age = now.saturating_sub(Duration::from_secs(unix));
         format!(

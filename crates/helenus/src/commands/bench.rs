@@ -14,8 +14,7 @@ pub(crate) use live::Live;
 use crate::cli::doors::Doors;
 use crate::cli::on::On;
 use crate::cli::{
-    ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
-    PacingArg, PhaseArg, PresetArg, Shown, Warmup,
+    Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, Shown, Warmup,
 };
 use crate::commands::agent;
 use crate::commands::disturb;
@@ -24,7 +23,7 @@ use crate::commands::up;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, NodeError, with_causes};
+use helenus_cluster::error::{NodeError, with_causes};
 use helenus_cluster::kube::KubeClusters;
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
@@ -34,15 +33,14 @@ use helenus_lab::generator::GeneratorError;
 use helenus_lab::target::{Given, TargetError};
 use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
 use helenus_model::access::Access;
-use helenus_model::bench::{BenchShape, Load, PhaseKind, Shape};
+use helenus_model::bench::{BenchShape, Load, Shape};
 use helenus_model::levels::Distance;
+use helenus_model::preset::PresetName;
 use helenus_model::run_plan::{
-    Compression, Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference,
-    check_processes,
+    Compression, CredentialsReference, Extent, Phase, SecretReference, check_processes,
 };
 use helenus_model::sample::Stage;
 use helenus_model::samples::ReadError;
-use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
@@ -83,16 +81,9 @@ pub(crate) fn carry_out_seen(
     ui: &Ui,
     seen: &mut dyn FnMut(&LabEvent<'_>),
 ) -> Result<Finished, CommandError> {
-    let endpoint = super::metrics::of_run(shown.metrics, request, context, ui)?;
-    if let Where::Cluster(name) = &request.place
-        && let Ok(state) = context.clusters.load(name)
-    {
-        super::fault::caution(&state, context, ui)?;
-    }
-    let mut live = Live::of(request, shown, context, ui);
+    let mut live = Live::of(request, shown, context, ui)?;
     let finished = helenus_lab::run(context, request, &mut |event| {
         live.see(&event);
-        endpoint.iter().for_each(|endpoint| endpoint.see(&event));
         seen(&event);
     });
     drop(live);
@@ -256,9 +247,7 @@ pub(crate) fn request(
     let workload = workload(load)?;
     let distance = distance::of(&load.common.rtt);
     let shape = shape(load, &workload);
-    shape
-        .check(&workload, load.rate)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    shape.check(&workload, load.rate)?;
     let generators = agent::generators(&load.common.agents, load.common.processes);
     processes(generators, &shape.phases(load.rate), false)?;
     let place = place(
@@ -301,7 +290,7 @@ pub(crate) fn with_common(
             .hint("name your cluster with --cluster, or leave --server-times out".to_owned()));
     }
     Ok(BenchRequest {
-        consistency: level(common.cl),
+        consistency: common.cl,
         client_dc: common.client_dc.clone(),
         distance,
         faults: faults::script(&common.faults)?,
@@ -313,10 +302,10 @@ pub(crate) fn with_common(
         compression: common
             .compression
             .map(|CompressionArg::Lz4| Compression::Lz4),
-        pacing: pacing(common.pacing),
+        pacing: common.pacing,
         profile: common.flame.map(|event| ProfileAsked {
             node: common.flame_node.clone(),
-            event: event.into(),
+            event,
         }),
         trace: common.trace,
         server_times: common.server_times,
@@ -330,8 +319,7 @@ pub(crate) fn with_common(
 
 /// Whether so many generator processes can share these phases.
 pub(crate) fn processes(asked: u32, phases: &[Phase], ledger: bool) -> Result<(), CommandError> {
-    check_processes(asked, phases, ledger)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
+    Ok(check_processes(asked, phases, ledger)?)
 }
 
 /// Seeds that a person can type again: below 2^32.
@@ -344,7 +332,7 @@ pub(crate) fn random() -> u64 {
 fn shape(load: &BenchLoad, workload: &Workload) -> BenchShape {
     BenchShape {
         phases: match &load.phases {
-            Some(phases) => phases.iter().map(|phase| kind(*phase)).collect(),
+            Some(phases) => phases.clone(),
             None => BenchShape::default_phases(workload),
         },
         in_flight: load.common.in_flight,
@@ -359,7 +347,7 @@ fn shape(load: &BenchLoad, workload: &Workload) -> BenchShape {
             &load.common.faults,
         ) && !looks_into_windows(&load.common),
         population: load.population,
-        arrivals: arrivals(load.common.arrivals),
+        arrivals: load.common.arrivals,
         in_order: load.in_order,
     }
 }
@@ -392,14 +380,6 @@ pub(crate) fn settles(asked: Option<Warmup>, bounded: bool, faults: &[String]) -
 /// lengthened.
 pub(crate) fn looks_into_windows(common: &CommonLoad) -> bool {
     common.flame.is_some() || common.server_times
-}
-
-fn kind(arg: PhaseArg) -> PhaseKind {
-    match arg {
-        PhaseArg::Write => PhaseKind::Write,
-        PhaseArg::Read => PhaseKind::Read,
-        PhaseArg::Mixed => PhaseKind::Mixed,
-    }
 }
 
 fn workload(load: &BenchLoad) -> Result<Workload, CommandError> {
@@ -435,7 +415,7 @@ fn workload(load: &BenchLoad) -> Result<Workload, CommandError> {
 /// make its tables.
 pub(crate) fn place(
     place: &BenchPlace,
-    makes: (PresetArg, &ClusterFlags, Option<&Distance>),
+    makes: (PresetName, &ClusterFlags, Option<&Distance>),
     schema: bool,
     (context, ui): (&Context, &Ui),
 ) -> Result<Where, CommandError> {
@@ -447,9 +427,7 @@ pub(crate) fn place(
     }
     match &place.on {
         Some(On::Kube(name)) => {
-            KubeClusters::of(&context.paths.state)
-                .load(name)
-                .map_err(ClusterError::from)?;
+            KubeClusters::of(&context.paths.state).load(name)?;
             return Ok(Where::Kube {
                 name: name.clone(),
                 given: Box::new(given(&place.doors)?),
@@ -462,7 +440,7 @@ pub(crate) fn place(
     }
     if place.hosts.is_empty() {
         let name = free_name(context);
-        let mut request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
+        let mut request = up::request(name, preset, (cluster_flags, distance), true, ui)?;
         up::tiers::put(cluster_flags, &mut request)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
@@ -519,33 +497,6 @@ fn free_name(context: &Context) -> String {
         .map(|k| format!("bench{k}"))
         .find(|name| !names.contains(name));
     free.unwrap_or_default()
-}
-
-pub(crate) fn pacing(arg: PacingArg) -> Pacing {
-    match arg {
-        PacingArg::Sleep => Pacing::Sleep,
-        PacingArg::Spin => Pacing::Spin,
-    }
-}
-
-pub(crate) fn arrivals(arg: ArrivalsArg) -> Arrivals {
-    match arg {
-        ArrivalsArg::Constant => Arrivals::Constant,
-        ArrivalsArg::Poisson => Arrivals::Poisson,
-    }
-}
-
-pub(crate) fn level(arg: LevelArg) -> Consistency {
-    match arg {
-        LevelArg::One => Consistency::One,
-        LevelArg::Two => Consistency::Two,
-        LevelArg::Three => Consistency::Three,
-        LevelArg::Quorum => Consistency::Quorum,
-        LevelArg::All => Consistency::All,
-        LevelArg::LocalQuorum => Consistency::LocalQuorum,
-        LevelArg::EachQuorum => Consistency::EachQuorum,
-        LevelArg::LocalOne => Consistency::LocalOne,
-    }
 }
 
 #[cfg(test)]

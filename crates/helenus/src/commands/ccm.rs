@@ -11,7 +11,6 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::Parser as _;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::state::ClusterState;
 use helenus_model::secret::command_line;
 use kept::Kept;
@@ -220,7 +219,7 @@ impl At<'_> {
             }
             return Ok(ended);
         }
-        state.node(node).map_err(ClusterError::from)?;
+        state.node(node)?;
         match verb {
             NodeVerb::Updateconf(conf) => self.configure(Some(node), lines::settings(conf)?),
             NodeVerb::Status | NodeVerb::Show => {
@@ -371,8 +370,7 @@ impl At<'_> {
             let ended = std::process::Command::new(&self.context.helenus)
                 .args(&words)
                 .envs(&self.context.env.vars)
-                .status()
-                .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+                .status()?;
             let code = match (ended.code(), ended.signal()) {
                 (Some(code), _) => u8::try_from(code).unwrap_or(code::CLUSTER),
                 (None, _) => code::INTERRUPTED,

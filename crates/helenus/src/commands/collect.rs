@@ -52,8 +52,7 @@ pub(crate) fn run(flags: &Collect, context: &Context, ui: &Ui) -> Result<u8, Com
         return Err(CommandError::new(code::USAGE, text).hint("--force overwrites it".to_owned()));
     }
     let items = items(flags, context)?;
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    let packed = pack(&name, &items).map_err(failed)?;
+    let packed = pack(&name, &items)?;
     if !flags.dry_run {
         // Logs may say what nobody has called a secret.
         outfile::write_private(&to, &packed)?;
@@ -70,23 +69,21 @@ pub(crate) fn run(flags: &Collect, context: &Context, ui: &Ui) -> Result<u8, Com
 }
 
 fn items(flags: &Collect, context: &Context) -> Result<Vec<Item>, CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     let snapshot = machine::toml(machine::from(None, context)?.to_toml())?;
-    let findings = serde_json::to_string_pretty(&doctor::examine(context))
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let findings = serde_json::to_string_pretty(&doctor::examine(context))?;
     let mut items = vec![
         Item::text("version.txt", &format!("helenus {}\n", crate::cli::VERSION)),
         Item::text("machine.toml", &snapshot),
         Item::text("doctor.json", &findings),
     ];
-    items.extend(own_log(&context.paths, flags.log).map_err(failed)?);
+    items.extend(own_log(&context.paths, flags.log)?);
     let names = match &flags.cluster {
         Some(name) => vec![name.clone()],
-        None => context.clusters.names().map_err(failed)?,
+        None => context.clusters.names()?,
     };
     for name in names {
         match context.clusters.load(&name) {
-            Ok(state) => items.extend(of_cluster(&state, flags.log).map_err(failed)?),
+            Ok(state) => items.extend(of_cluster(&state, flags.log)?),
             // Of one that was named it is an error; of all a broken one has nothing to read.
             Err(error) if flags.cluster.is_some() => return Err(error.into()),
             Err(error) => {

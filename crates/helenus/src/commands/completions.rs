@@ -15,9 +15,7 @@ pub(crate) fn run(flags: &Completions, ui: &Ui) -> Result<u8, CommandError> {
     };
     let mut text = Vec::new();
     // By its name on PATH: the script outlives a program that is moved or replaced.
-    shell
-        .write_registration(VARIABLE, "helenus", "helenus", "helenus", &mut text)
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    shell.write_registration(VARIABLE, "helenus", "helenus", "helenus", &mut text)?;
     ui.out(&String::from_utf8_lossy(&text));
     Ok(0)
 }

@@ -122,7 +122,7 @@ pub(crate) fn gentleness(flags: &ReadFlags) -> Gentleness {
     Gentleness {
         parallel: flags.parallel,
         rate: flags.rate,
-        consistency: bench::level(flags.cl).into(),
+        consistency: flags.cl.into(),
     }
 }
 

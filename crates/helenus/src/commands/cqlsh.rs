@@ -136,8 +136,7 @@ fn hand_over(
         Some(name) => state.node(name)?,
         None => &state.plan.nodes[0],
     };
-    let mut command = reach::command(state, &node.name, program)
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut command = reach::command(state, &node.name, program)?;
     if let Some(cqlshrc) = secure::cqlshrc_of(state) {
         // It names the file with the password; a password itself would be seen in the list of processes.
         command.arg(format!("--cqlshrc={}", cqlshrc.display()));
@@ -177,8 +176,7 @@ pub(crate) fn on_disk(
         None => &state.plan.nodes[0],
     };
     if let Some(program) = installed(context) {
-        let error = reach::command(&state, &node.name, program)
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
+        let error = reach::command(&state, &node.name, program)?
             .args(arguments)
             .env("CQLSH_HOST", node.address.to_string())
             .env("CQLSH_PORT", state.plan.ports.cql.to_string())

@@ -59,12 +59,8 @@ pub(super) fn asked(flags: &Elsewhere, context: &Context, ui: &Ui) -> Result<Ask
 fn of_another(flags: &Elsewhere, path: &Path, ui: &Ui) -> Result<Asked, CommandError> {
     let shown = path.display().to_string();
     let read = manifest(&input::text(path)?);
-    let read = read.map_err(|e| {
-        CommandError::of(code::USAGE, &e)
-            .within(&shown)
-            .hint(e.hint())
-    })?;
-    let Some(found) = read else {
+    let read = read.map_err(|e| CommandError::from(e).within(&shown));
+    let Some(found) = read? else {
         let text = format!("{shown} is no inventory, no Compose file and no Kubernetes manifest");
         return Err(CommandError::new(code::USAGE, text)
             .hint("a topology in TOML is named without --from".to_owned()));
@@ -93,7 +89,7 @@ fn of_flags(flags: &Elsewhere, ui: &Ui) -> Result<Asked, CommandError> {
         ..TopologyFlags::default()
     };
     let file = TopologyFile {
-        topology: said.topology().map_err(|e| shape::usage(&e))?,
+        topology: said.topology()?,
         cassandra: None,
         preset: None,
         words: Words::default(),
@@ -109,12 +105,11 @@ fn planned(
     ui: &Ui,
 ) -> Result<Asked, CommandError> {
     let name = flags.name.as_deref().or(stem).unwrap_or("cassandra");
-    check_cluster_name(name).map_err(|e| shape::usage(&e))?;
+    check_cluster_name(name)?;
     let release = flags.cassandra.as_deref().or(file.cassandra.as_deref());
-    let release = Release::find(release.unwrap_or("5.0"))
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let release = Release::find(release.unwrap_or("5.0"))?;
     let preset = match (flags.preset, &file.preset) {
-        (Some(preset), _) => preset.into(),
+        (Some(preset), _) => preset,
         (None, Some(name)) => shape::named(name, "the topology")?,
         (None, None) => PresetName::Tiny,
     };
@@ -178,7 +173,7 @@ fn planned(
         network: None,
         topology,
     };
-    let plan = plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let plan = plan(&request)?;
     Ok((plan, Some(request)))
 }
 

@@ -20,14 +20,13 @@ pub(crate) fn run(flags: &Exec, context: &Context) -> Result<u8, CommandError> {
     if state.plan.network.is_some() {
         // That there is none is told here, in words, and not by the process that would enter it.
         let folder = Path::new(&state.plan.folder);
-        let _there = Keeper::call(folder).map_err(helenus_cluster::error::ClusterError::from)?;
+        let _there = Keeper::call(folder)?;
     }
     let (program, arguments) = flags
         .command
         .split_first()
         .ok_or_else(|| CommandError::new(code::USAGE, "which program?"))?;
-    let mut command = reach::command(&state, &space, program)
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut command = reach::command(&state, &space, program)?;
     let variables = env::variables(&state, target.node.as_deref())?;
     if let Some((_, bin)) = variables.iter().find(|(name, _)| *name == "HELENUS_BIN") {
         // The cluster's own nodetool and cqlsh come first, as in the shell of `env`.

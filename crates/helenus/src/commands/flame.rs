@@ -106,7 +106,7 @@ fn of_node(flags: &Flame, context: &Context, ui: &Ui) -> Result<u8, CommandError
     };
     let plan = ProfilePlan {
         node,
-        event: flags.event.into(),
+        event: flags.event,
     };
     let owner = Owner {
         cluster: Some(state.plan.name.clone()),

@@ -11,6 +11,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
+use helenus_cluster::wall;
 use helenus_lab::ledger;
 use helenus_model::format::Format;
 use helenus_record::{
@@ -241,7 +242,7 @@ fn prune(
         return Err(HistoryError::Held { run, by }.into());
     }
     let (staying, going): (Vec<RunSummary>, Vec<RunSummary>) =
-        to_prune(&all, &choice, now_wall_ns())
+        to_prune(&all, &choice, wall::now_ns())
             .into_iter()
             .rev()
             .cloned()
@@ -297,12 +298,6 @@ fn pruned_text(pruned: &Pruned, going: &[RunSummary]) -> String {
         text.push_str(&format!("{word} {}\n", names.join(", ")));
     }
     text
-}
-
-/// The wall clock, in nanoseconds since 1970.
-fn now_wall_ns() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// `r1, r2`.

@@ -11,14 +11,12 @@ use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::event::Event;
 use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState, access};
 use helenus_cluster::reach;
 use helenus_lab::bench::Where;
 use helenus_lab::target::Given;
 use helenus_model::access::Access;
-use helenus_model::hosts::options::HostsError;
 use helenus_model::hosts::{HostsPlan, PlannedNode};
 use helenus_model::topology::name_hint;
 use std::net::SocketAddr;
@@ -44,8 +42,8 @@ fn clusters(context: &Context) -> HostsClusters {
 
 /// The cluster of this name, as it is known and as it was rendered.
 fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), CommandError> {
-    let state = clusters(context).load(name).map_err(ClusterError::from)?;
-    let plan = state.rendered().map_err(|error| refused(&error))?;
+    let state = clusters(context).load(name)?;
+    let plan = state.rendered()?;
     Ok((state, plan))
 }
 
@@ -71,15 +69,10 @@ pub(crate) fn place(name: &str, given: Given, context: &Context) -> Result<Where
     })
 }
 
-/// An error of the model, as one of usage.
-fn refused(error: &HostsError) -> CommandError {
-    CommandError::of(code::USAGE, error).hint(error.hint())
-}
-
 /// The Ansible of this machine, for the files of a cluster.
 fn ansible(plan: &HostsPlan, context: &Context) -> Result<Ansible, CommandError> {
     let folder = clusters(context).folder(&plan.name);
-    Ok(Ansible::find(&folder).map_err(ClusterError::from)?)
+    Ok(Ansible::find(&folder)?)
 }
 
 /// The folder with the release's jars, fetched where it is not there.

@@ -16,7 +16,7 @@ use crate::commands::elsewhere::{Asked, asked};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{Class, ClusterError, Problem};
+use helenus_cluster::error::{Class, ClusterError};
 use helenus_cluster::kube::{KubeClusters, KubeState, Kubectl};
 
 pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -42,9 +42,9 @@ pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, Comman
 
 /// The cluster of this name, and the kubectl that leads to it; where it is, is said.
 fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl), CommandError> {
-    let state = clusters(context).load(name).map_err(ClusterError::from)?;
-    let kubectl = state.kubectl().map_err(ClusterError::from)?;
-    let plan = state.rendered().map_err(ClusterError::from)?;
+    let state = clusters(context).load(name)?;
+    let kubectl = state.kubectl()?;
+    let plan = state.rendered()?;
     say_where(&kubectl, &plan.namespaces, ui);
     if let Some(lent) = &state.lent {
         ui.caution(&format!(
@@ -56,7 +56,7 @@ fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl),
 }
 
 /// A failure of something that takes long: a person who stops it leaves the cluster as it is then.
-fn failed(error: impl Problem, name: &str) -> CommandError {
+fn failed(error: ClusterError, name: &str) -> CommandError {
     match error.class() {
         Class::Interrupted => {
             let hint =
@@ -64,7 +64,7 @@ fn failed(error: impl Problem, name: &str) -> CommandError {
             CommandError::new(code::INTERRUPTED, "interrupted; the cluster stays as it is")
                 .hint(hint)
         }
-        _ => ClusterError::from(error).into(),
+        _ => error.into(),
     }
 }
 

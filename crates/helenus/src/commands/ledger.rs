@@ -5,7 +5,7 @@ mod render;
 
 use crate::cli::ledger::{Check, Ledger, LedgerVerb, Show};
 use crate::cli::run::Run;
-use crate::commands::{bench, count};
+use crate::commands::count;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
@@ -42,11 +42,7 @@ pub(crate) fn keep(
     }
     let used = phases.iter().flat_map(|phase| &phase.operations);
     let used = used.map(|share| share.operation.clone()).collect();
-    subjects(workload, &used).map_err(|e| {
-        CommandError::of(code::USAGE, &e)
-            .hint(e.hint())
-            .within("--ledger")
-    })?;
+    subjects(workload, &used).map_err(|e| CommandError::from(e).within("--ledger"))?;
     if path == Path::new("auto") {
         return Ok(Some(Keep::Auto));
     }
@@ -73,7 +69,7 @@ fn checked(flags: &Check, context: &Context, ui: &Ui) -> Result<u8, CommandError
     let (file, run) = open(context, &flags.name).map_err(failure)?;
     let place = place(flags, &file, context)?;
     let request = CheckRequest {
-        consistency: flags.read.cl.map(bench::level),
+        consistency: flags.read.cl,
         client_dc: flags.read.client_dc.clone(),
         parallel: flags.read.parallel,
         rate: flags.read.rate,

@@ -15,9 +15,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_lab::levels::{self as lab, LevelsError, LevelsEvent, LevelsFinished, LevelsRequest};
 use helenus_model::level_runs::phases::Lasts;
 use helenus_model::level_runs::{self, CellRun};
-use helenus_model::levels::{
-    Distance, DistanceError, Load, NotRun, Planned, Wanted, crowded, scene,
-};
+use helenus_model::levels::{Distance, Load, NotRun, Planned, Wanted, crowded, scene};
 use helenus_model::run_plan::Extent;
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Directed;
@@ -39,7 +37,7 @@ pub(crate) fn run(flags: &Levels, context: &Context, ui: &Ui) -> Result<u8, Comm
     }
     let name = flags.cluster.as_deref().unwrap_or_default();
     let state = context.clusters.load(name)?;
-    let links = lab::links(&state).map_err(ClusterError::from)?;
+    let links = lab::links(&state)?;
     let request = request(flags, &state, &links)?;
     let (request, planned) = uncrowded(flags, request, &state, &links)?;
     lab::not_known(context, &request.comparison).map_err(failure)?;
@@ -83,7 +81,7 @@ fn uncrowded(
     links: &[Directed],
 ) -> Result<(LevelsRequest, Planned), CommandError> {
     let plan = |request: LevelsRequest| {
-        let planned = lab::plan(&request, state, links).map_err(|e| wrong_distance(&e))?;
+        let planned = lab::plan(&request, state, links)?;
         Ok((request, planned))
     };
     if flags.cells.rate.is_some() || flags.cells.closed.is_some() {
@@ -222,7 +220,7 @@ fn wanted(cells: &Cells, links: &[Directed]) -> Wanted {
     let loads = cells.rate.map(Load::Rate).into_iter();
     let mut wanted = Wanted {
         levels: cells.cl.clone(),
-        workloads: cells.workloads.iter().map(|kind| (*kind).into()).collect(),
+        workloads: cells.workloads.clone(),
         distances,
         loads: loads.chain(cells.closed.map(Load::Closed)).collect(),
         repeats: cells.repeats,
@@ -245,14 +243,10 @@ fn once<T: PartialEq>(all: &mut Vec<T>) {
     }
 }
 
-fn wrong_distance(error: &DistanceError) -> CommandError {
-    CommandError::of(code::USAGE, error).hint(error.hint())
-}
-
 fn failure(error: LevelsError) -> CommandError {
     match error {
         LevelsError::Bench(source) => bench::failure(*source),
-        LevelsError::Distance(ref source) => wrong_distance(source),
+        LevelsError::Distance(source) => source.into(),
         LevelsError::Net(source) => ClusterError::from(source).into(),
         LevelsError::Schema { ref source, .. } => {
             let cure = source.hint().map(str::to_owned);

@@ -51,7 +51,7 @@ pub(crate) fn run(flags: &Link, context: &Context, ui: &Ui) -> Result<u8, Comman
     let network = network_of(&state)?;
     let pair = pair(flags, network)?;
     let words = words(flags);
-    let keeper = Keeper::call(Path::new(&state.plan.folder)).map_err(ClusterError::from)?;
+    let keeper = Keeper::call(Path::new(&state.plan.folder))?;
     let changes = words != LinkWords::default();
     let directions: Vec<(Option<&str>, Option<&str>)> = match &pair {
         None => vec![(None, None)],
@@ -60,12 +60,10 @@ pub(crate) fn run(flags: &Link, context: &Context, ui: &Ui) -> Result<u8, Comman
     };
     if changes && !flags.dry_run {
         for (from, to) in &directions {
-            keeper
-                .change(*from, *to, words)
-                .map_err(ClusterError::from)?;
+            keeper.change(*from, *to, words)?;
         }
     }
-    let mut status = keeper.status().map_err(ClusterError::from)?;
+    let mut status = keeper.status()?;
     if changes && flags.dry_run {
         for link in &mut status.links {
             let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
@@ -86,7 +84,7 @@ pub(crate) fn run(flags: &Link, context: &Context, ui: &Ui) -> Result<u8, Comman
         cluster: state.plan.name.clone(),
         dry_run: flags.dry_run,
         network: if flags.measure.is_some() && !flags.dry_run {
-            keeper.status().map_err(ClusterError::from)?
+            keeper.status()?
         } else {
             status
         },
@@ -169,7 +167,7 @@ fn measure(
         pairs = vec![pair.clone()];
     }
     // As they are, not as they were set: a fault may have cut some.
-    let status = keeper.status().map_err(ClusterError::from)?;
+    let status = keeper.status()?;
     pairs.retain(|(a, b)| {
         let open = !status.is_cut(a, b);
         if !open {

@@ -4,7 +4,7 @@ use crate::cli::many::List;
 use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::commands::up::{plural, spots};
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::disk::{self, Disk};
@@ -94,7 +94,7 @@ impl Answers for Everyone {
 }
 
 fn everyone(ui: &Ui) -> Result<u8, CommandError> {
-    let nodes = everyone::nodes().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let nodes = everyone::nodes()?;
     let shown = Everyone {
         format: Format::new("list-all-users", 1),
         nodes,
@@ -187,10 +187,7 @@ pub(crate) fn run(flags: &List, context: &Context, ui: &Ui) -> Result<u8, Comman
     if flags.all_users {
         return everyone(ui);
     }
-    let mut names = context
-        .clusters
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut names = context.clusters.names()?;
     if let Some(prefix) = &flags.prefix {
         names.retain(|name| has_prefix(name, prefix));
     }
@@ -217,10 +214,7 @@ pub(crate) fn run(flags: &List, context: &Context, ui: &Ui) -> Result<u8, Comman
 
 /// Every cluster for the page of `ui`.
 pub(crate) fn lines(context: &Context) -> Result<Vec<ClusterLine>, CommandError> {
-    let mut names = context
-        .clusters
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut names = context.clusters.names()?;
     names.sort_by_key(|name| counted(name));
     Ok(names.iter().map(|name| line(context, name)).collect())
 }
@@ -380,7 +374,7 @@ fn text(clusters: &[ClusterView]) -> String {
                     .or_else(|| cluster.release.clone())
                     .unwrap_or_default(),
                 own.map_or(cluster.preset, |own| Some(own.preset))
-                    .map(|p| p.as_str().to_owned())
+                    .map(|preset| preset.word().to_owned())
                     .unwrap_or_default(),
                 format!("{}:{}", node.address, node.cql_port),
                 node.pid.map(|p| p.to_string()).unwrap_or_default(),

@@ -4,7 +4,6 @@
 mod files;
 
 use crate::cli::ingest::{LoadFiles, VerifyArg, ViaArg};
-use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::live_table;
 use crate::commands::up::plural;
@@ -14,6 +13,7 @@ use helenus_cluster::context::Context;
 use helenus_cluster::error::with_causes;
 use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
+use helenus_cluster::wall::since_1970;
 use helenus_cql::Consistency;
 use helenus_lab::ingest::{
     self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, SampleProof, Shape, TextEncoding,
@@ -30,7 +30,7 @@ use helenus_model::seed::Seed;
 use helenus_model::units::{Bytes, human_duration, thousands, whole};
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How files may be written, beside the layouts.
 pub(crate) const FORMATS: [&str; 4] = ["csv", "tsv", "jsonl", "parquet"];
@@ -186,8 +186,7 @@ fn request(
             decimal_comma: flags.decimal_comma,
         },
     };
-    let mapping = Mapping::new(&described, &wishes)
-        .map_err(|error| CommandError::of(code::USAGE, &error).hint(error.hint().to_owned()))?;
+    let mapping = Mapping::new(&described, &wishes)?;
     let nulls = match (&flags.nulls[..], format) {
         ([], "tsv") => vec!["\\N".to_owned()],
         ([], _) => vec![String::new()],
@@ -233,9 +232,7 @@ fn request(
     let ttl = flags
         .ttl
         .map(|ttl| u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX));
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = since_1970();
     let loads = context.clusters.folder(cluster).join("loads");
     Ok(LoadRequest {
         files,
@@ -252,7 +249,7 @@ fn request(
         via: Way::Cql,
         via_reason: String::new(),
         memory_bytes: usize::try_from(flags.memory.0).unwrap_or(usize::MAX),
-        consistency: bench::level(flags.cl),
+        consistency: flags.cl,
         in_flight: flags.in_flight as usize,
         batch_bytes: flags.batch_bytes as usize,
         max_rejected: flags.max_rejected,

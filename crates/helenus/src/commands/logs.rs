@@ -2,7 +2,7 @@
 
 use crate::cli::Logs;
 use crate::commands::up::plural;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
@@ -51,8 +51,7 @@ pub(crate) fn run(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, Comman
     } else {
         logs.join("console.log")
     };
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    let text = fs::read(&path).map_err(failed)?;
+    let text = fs::read(&path)?;
     let whole = String::from_utf8_lossy(&text);
     if ui.json() {
         let all: Vec<&str> = whole.lines().collect();
@@ -82,7 +81,7 @@ pub(crate) fn run(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, Comman
         None => ui.out(&whole),
     }
     if flags.follow {
-        follow(&path, text.len() as u64, context, ui).map_err(failed)?;
+        follow(&path, text.len() as u64, context, ui)?;
     }
     Ok(0)
 }

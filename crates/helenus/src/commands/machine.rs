@@ -59,14 +59,11 @@ pub(super) fn from(from: Option<&str>, context: &Context) -> Result<Snapshot, Co
     let path = Path::new(from);
     if path.exists() || from.contains('/') || from.ends_with(".toml") {
         let text = input::text(path)?;
-        return Snapshot::parse(&text).map_err(|e| {
-            CommandError::of(code::USAGE, &e)
-                .within(&path.display().to_string())
-                .hint(e.hint.clone())
-        });
+        return Snapshot::parse(&text)
+            .map_err(|e| CommandError::from(e).within(&path.display().to_string()));
     }
     if let Some(known) = known(from) {
-        return known.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint.clone()));
+        return Ok(known?);
     }
     parse(from).map_err(|error| undescribed(from, &error))
 }

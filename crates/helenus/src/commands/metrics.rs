@@ -60,15 +60,13 @@ pub(crate) fn run(flags: &Metrics, context: &Context, ui: &Ui) -> Result<u8, Com
         return Ok(0);
     }
     if flags.dashboard {
-        let text = serde_json::to_string_pretty(&grafana());
-        let text = text.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        let text = serde_json::to_string_pretty(&grafana())?;
         Printed::text(text + "\n").show(ui);
         return Ok(0);
     }
     let state = context.clusters.resolve(flags.cluster.as_deref())?;
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     if flags.once {
-        Printed::text(once(&state).map_err(failed)?).show(ui);
+        Printed::text(once(&state)?).show(ui);
         return Ok(0);
     }
     let endpoint = opened(flags.listen, board(&state))?;
@@ -78,7 +76,7 @@ pub(crate) fn run(flags: &Metrics, context: &Context, ui: &Ui) -> Result<u8, Com
         text: None,
     }
     .show(ui);
-    endpoint.watch(&state, &context.cancel).map_err(failed)?;
+    endpoint.watch(&state, &context.cancel)?;
     Ok(0)
 }
 

@@ -12,11 +12,11 @@ use clap::Parser as _;
 use helenus_cluster::context::Context;
 use helenus_lab::{Finished, LabEvent};
 use helenus_model::bench::Shape;
-use helenus_model::nb::{Line, Marks, NbError, Password, timer};
+use helenus_model::nb::{Line, Marks, Password, timer};
 use std::collections::BTreeMap;
 
 pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let line = Line::read(&flags.words).map_err(refused)?;
+    let line = Line::read(&flags.words)?;
     let mut request = run::request(&flags_of_run(&line, flags)?, context, ui)?;
     if let Shape::Phases(phases) = &mut request.shape {
         // NoSQLBench's line has no phase that reads everything back.
@@ -53,10 +53,6 @@ pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, Comma
         ui.out(&timers(&finished, &marks));
     }
     bench::ended(finished)
-}
-
-fn refused(error: NbError) -> CommandError {
-    CommandError::of(code::USAGE, &error).hint(error.hint())
 }
 
 /// The flags of `run` that mean the same.

@@ -22,8 +22,7 @@ pub(crate) fn run(flags: &Nodetool, context: &Context, ui: &Ui) -> Result<u8, Co
         );
     }
     let addresses: Vec<_> = state.plan.nodes.iter().map(|n| n.address).collect();
-    let words = nodetool::part(&flags.arguments, &addresses, state.plan.ports.jmx)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let words = nodetool::part(&flags.arguments, &addresses, state.plan.ports.jmx)?;
     if let Some(meant) = dead_verb::meant(&words.verb) {
         let text = format!("nodetool has no command {:?}", words.verb[0]);
         let hint = format!("helenus nodetool {} {}", flags.target, meant.join(" "));

@@ -3,7 +3,6 @@
 
 use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::KubeClusters;
 use helenus_cluster::{observe, reach};
 use helenus_cql::{ConnectOptions, Credentials, Secret};
@@ -57,9 +56,7 @@ pub(crate) fn kube(
     login: Option<Login>,
     context: &Context,
 ) -> Result<Place, CommandError> {
-    KubeClusters::of(&context.paths.state)
-        .load(name)
-        .map_err(ClusterError::from)?;
+    KubeClusters::of(&context.paths.state).load(name)?;
     let (given, password) = given(login)?;
     Ok(Place {
         to: Where::Kube {
@@ -172,5 +169,5 @@ fn kept(login: &Login) -> Result<(CredentialsReference, std::fs::File), CommandE
         username: login.user.clone(),
         password: Secret::new(login.password.clone()),
     };
-    reach::held(&credentials).map_err(|error| CommandError::of(code::ENVIRONMENT, &error))
+    Ok(reach::held(&credentials)?)
 }

@@ -2,7 +2,7 @@
 
 use super::up::plural;
 use crate::cli::machine::{Instances, Plan};
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::outfile;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -25,17 +25,16 @@ impl Answers for MachinePlan {
             plural(self.instances.len(), "instance"),
             self.release,
             self.jdk,
-            self.purpose.as_str()
+            self.purpose.word()
         )
     }
 }
 
 pub(crate) fn run(flags: &Plan, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let release = Release::find(&flags.cassandra)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let release = Release::find(&flags.cassandra)?;
     let machine = super::machine::from(flags.from.as_deref(), context)?;
     let purpose = match (flags.purpose, flags.p99) {
-        (Some(purpose), _) => purpose.into(),
+        (Some(purpose), _) => purpose,
         (None, Some(_)) => Purpose::Latency,
         (None, None) => Purpose::Throughput,
     };
@@ -53,7 +52,7 @@ pub(crate) fn run(flags: &Plan, context: &Context, ui: &Ui) -> Result<u8, Comman
         },
         instances: flags.instances.and_then(Instances::number),
     };
-    let plan = plan(&sizing).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let plan = plan(&sizing)?;
     let as_toml = || super::machine::toml(plan.to_toml());
     match &flags.out {
         Some(out) if outfile::is_output(out) => ui.out(&as_toml()?),

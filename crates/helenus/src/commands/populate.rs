@@ -118,15 +118,14 @@ pub(crate) fn request_of(
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
     };
-    let filling = Filling::new(&chosen.workload, partitions, Seed(flags.seed))
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    let filling = Filling::new(&chosen.workload, partitions, Seed(flags.seed))?;
     Ok(PopulateRequest {
         cluster,
         kube: kube.transpose()?,
         filling,
         rate_per_s: flags.rate,
         in_flight: flags.in_flight,
-        consistency: bench::level(flags.cl),
+        consistency: flags.cl,
         replication_factor: flags.replication_factor.clone(),
         tries: flags.tries,
         care: !flags.no_care && flags.on.is_none(),

@@ -21,7 +21,7 @@ impl Answers for Shown<'_> {
         match &self.presets[..] {
             [one] => summary(one),
             all => {
-                let names: Vec<&str> = all.iter().map(|preset| preset.name.as_str()).collect();
+                let names: Vec<&str> = all.iter().map(|preset| preset.name.word()).collect();
                 format!("{} presets: {}", all.len(), names.join(", "))
             }
         }
@@ -29,12 +29,12 @@ impl Answers for Shown<'_> {
 }
 
 fn summary(preset: &Preset) -> String {
-    format!("{}: {}", preset.name.as_str(), preset.summary)
+    format!("{}: {}", preset.name.word(), preset.summary)
 }
 
 pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
     let presets: Vec<&Preset> = match &flags.verb {
-        Some(PresetsVerb::Show { name }) => vec![PresetName::from(*name).preset()],
+        Some(PresetsVerb::Show { name }) => vec![name.preset()],
         None => PresetName::ALL.iter().map(|name| name.preset()).collect(),
     };
     let shown = Shown {
@@ -53,7 +53,7 @@ fn overview(presets: &[&Preset]) -> String {
     let mut table = Table::new(&["preset", "heap", "purpose"]);
     for preset in presets {
         table.row([
-            preset.name.as_str().to_owned(),
+            preset.name.word().to_owned(),
             heap(preset.heap),
             preset.summary.to_owned(),
         ]);

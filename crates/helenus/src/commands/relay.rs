@@ -29,8 +29,9 @@ pub(crate) fn run(command: &Command, context: &Context, ui: &Ui) -> Result<u8, C
             None => leashed.env_remove(name),
         };
     }
-    let copied = copy(&mut leashed, &context.cancel, &mut |bytes| ui.raw(bytes));
-    copied.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))
+    Ok(copy(&mut leashed, &context.cancel, &mut |bytes| {
+        ui.raw(bytes)
+    })?)
 }
 
 /// `take` is given each piece as it comes, and says whether it wants more. Its exit code is returned, 128 and the number

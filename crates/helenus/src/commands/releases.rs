@@ -2,10 +2,10 @@
 
 use crate::cli::{Releases, ReleasesVerb};
 use crate::commands::up::{Watcher, plural, tell_unfetched};
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, with_causes};
+use helenus_cluster::error::with_causes;
 use helenus_cluster::event::Event;
 use helenus_cluster::jdk;
 use helenus_cluster::lifecycle::Source;
@@ -114,7 +114,7 @@ pub(crate) fn run(flags: &Releases, context: &Context, ui: &Ui) -> Result<u8, Co
     {
         return fetch(release, (*no_archive, *dry_run), context, ui);
     }
-    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
+    let store = Store::open(&context.paths.cache, &context.env)?;
     let found = jdk::find(&context.env);
     let releases = store
         .listed()
@@ -264,7 +264,7 @@ pub(crate) fn ensured(
             watcher.see(&Event::Store(event));
         },
     );
-    Ok(files.map_err(ClusterError::from)?)
+    Ok(files?)
 }
 
 fn fetch(
@@ -273,9 +273,8 @@ fn fetch(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let release =
-        Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
-    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
+    let release = Release::find(name)?;
+    let store = Store::open(&context.paths.cache, &context.env)?;
     // Of a patch that was never fetched nobody knows yet.
     let jars = |lock: helenus_model::release::Lock| lock.artifacts(Arch::here()).count();
     let jars = store.known_lock(release).map(jars);

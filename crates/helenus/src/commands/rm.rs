@@ -71,10 +71,7 @@ fn told(verb: &str, one: &Removal) -> String {
 
 pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let mut names = if flags.all {
-        context
-            .clusters
-            .names()
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
+        context.clusters.names()?
     } else if let Some(prefix) = &flags.prefix {
         of_prefix(context, prefix)?
     } else {
@@ -122,7 +119,7 @@ pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
             }
         }
         if flags.all {
-            remove::sweep(context).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+            remove::sweep(context)?;
         }
     }
     let removed = Removed {
@@ -143,10 +140,7 @@ pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
 /// # Errors
 /// There is none: a mistyped prefix is no success.
 pub(crate) fn of_prefix(context: &Context, prefix: &str) -> Result<Vec<String>, CommandError> {
-    let known = context
-        .clusters
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let known = context.clusters.names()?;
     let names: Vec<String> = known
         .iter()
         .filter(|name| has_prefix(name, prefix))

@@ -9,16 +9,16 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 use self::chosen::ChosenPhase;
 
 use crate::cli::on::On;
-use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
+use crate::cli::run::{Paced, Run, RunLoad};
 use crate::commands::agent;
 use crate::commands::bench::{self, dry};
 use crate::commands::ledger;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_lab::BenchRequest;
 use helenus_model::bench::{Load, Shape};
-use helenus_model::run_plan::{Extent, Phase, Positions, SerialConsistency};
+use helenus_model::run_plan::{Extent, Phase, Positions};
 use helenus_model::run_shape::{RunShape, mix};
 use helenus_model::workload::Workload;
 
@@ -97,8 +97,7 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
     } else {
         &flags.ops
     };
-    let operations =
-        mix(workload, asked).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let operations = mix(workload, asked)?;
     // A workload's own count is of its own mix.
     let own_count = chosen.count.filter(|_| flags.ops.is_empty());
     let count = load.common.count.or(own_count).filter(|_| {
@@ -123,15 +122,12 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         warmup_ms: bench::warmup_ms(load.common.warmup, counted),
         settle: bench::settles(load.common.warmup, bounded, &load.common.faults)
             && !bench::looks_into_windows(&load.common),
-        arrivals: bench::arrivals(load.common.arrivals),
+        arrivals: load.common.arrivals,
         population: load.population.or(chosen.population),
         positions,
         // What is called so does it.
         verify: load.verify || chosen.name == "verify",
-        serial_consistency: load.serial_cl.map(|level| match level {
-            SerialArg::Serial => SerialConsistency::Serial,
-            SerialArg::LocalSerial => SerialConsistency::LocalSerial,
-        }),
+        serial_consistency: load.serial_cl,
     })
 }
 

@@ -8,9 +8,11 @@ use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
+use helenus_cluster::wall;
 use helenus_lab::compare::compared;
 use helenus_lab::http::{Asked, Page, Pages};
 use helenus_model::format::Format;
+use helenus_model::secret::same;
 use helenus_record::report::{ComparisonReport, Narrowed, Site, comparison_html};
 use helenus_record::{
     ComparisonId, History, HistoryError, Measure, RunFilter, RunReference, RunState, Series,
@@ -19,7 +21,7 @@ use serde::Serialize;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Runs on one page of the list.
 const RUNS_MOST: u32 = 200;
@@ -48,8 +50,7 @@ impl Answers for Printed {
 }
 
 pub(crate) fn run(flags: &Flags, context: Context, ui: &Ui) -> Result<u8, CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    let token = token().map_err(failed)?;
+    let token = token()?;
     let at = SocketAddr::from((Ipv4Addr::LOCALHOST, flags.port));
     let cancel = context.cancel.clone();
     let mut desk = Desk {
@@ -189,35 +190,18 @@ impl Desk {
 
     /// The end of a node's log.
     fn log(&self, site: &Site<'_>, cluster: &str, node: &str) -> Result<String, Lacks> {
-        let names = self
-            .context
-            .clusters
-            .names()
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        let clusters = &self.context.clusters;
+        let names = clusters.names().map_err(CommandError::from)?;
         if !names.iter().any(|name| name == cluster) {
             return Err(nothing(cluster));
         }
-        let state = self
-            .context
-            .clusters
-            .load(cluster)
-            .map_err(CommandError::from)?;
+        let state = clusters.load(cluster).map_err(CommandError::from)?;
         let known = state.plan.nodes.iter().find(|one| one.name == node);
         let known = known.ok_or_else(|| nothing(node))?;
         let logs = Path::new(&known.folder).join("logs");
         let text = tail(&logs.join("system.log")).or_else(|_| tail(&logs.join("console.log")));
-        let text = text.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-        Ok(site.log(cluster, node, &text))
+        Ok(site.log(cluster, node, &text.map_err(CommandError::from)?))
     }
-}
-
-/// Compares without an answer in the time it takes.
-fn same(a: &str, b: &str) -> bool {
-    let differ = a
-        .bytes()
-        .zip(b.bytes())
-        .fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && differ == 0
 }
 
 fn nothing(name: &str) -> Lacks {
@@ -330,10 +314,7 @@ fn compare(
     }
     let found = compared(history, [&a, &b], Vec::new())
         .map_err(|error| CommandError::of(code::USAGE, &error))?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| {
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    });
+    let now = wall::now_ns();
     let repeat = [format!("helenus compare {a} {b}")];
     let page = comparison_html(&ComparisonReport {
         name: "A and B",

@@ -5,7 +5,7 @@ use crate::commands::disturb;
 use crate::commands::done::Done;
 use crate::commands::rm::of_prefix;
 use crate::commands::up::{Watcher, checked, show_ready};
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::lifecycle::NewSettings;
@@ -84,8 +84,7 @@ fn one(
 
 /// A unit of systemd that starts and stops a cluster, with this binary and the folders of this shell.
 fn unit(target: &str, ready_within: Duration) -> Result<String, CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    let program = std::env::current_exe().map_err(failed)?;
+    let program = std::env::current_exe()?;
     let folders = ["HELENUS_HOME", "HELENUS_CACHE"].into_iter();
     let folders = folders.filter_map(|key| Some((key, std::env::var(key).ok()?)));
     let folders: String = folders

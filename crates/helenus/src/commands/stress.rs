@@ -14,6 +14,7 @@ use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::ready::ReadyError;
+use helenus_cluster::wall;
 use helenus_lab::BenchError;
 use helenus_lab::LabEvent;
 use helenus_lab::bench::Where;
@@ -239,12 +240,8 @@ fn failure(error: StressRunError) -> CommandError {
 /// The page's title: the line's, or the moment.
 fn title(stress: &Stress) -> String {
     stress.graph.title.clone().unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let ns = now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
-        format!(
-            "cassandra-stress - {}",
-            helenus_record::when::Utc::of_ns(ns)
-        )
+        let now = helenus_record::when::Utc::of_ns(wall::now_ns());
+        format!("cassandra-stress - {now}")
     })
 }
 

@@ -115,7 +115,7 @@ fn of_cluster(state: &ClusterState, ui: &Ui) {
         preset: node
             .own
             .filter(|own| own.preset != state.plan.preset)
-            .map(|own| own.preset.as_str().to_owned()),
+            .map(|own| own.preset.word().to_owned()),
         disk: node.disk,
     });
     let network = state.plan.network.as_ref();

@@ -80,7 +80,7 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
             let what = (&columns[..], &writing);
             let read = gentleness(&flags.read);
             let packer = Packer::new(BufWriter::new(to), packing);
-            let mut to = packer.map_err(|error| CommandError::of(code::ENVIRONMENT, &error))?;
+            let mut to = packer?;
             let ended = stream(from, what, read, &mut to, &context.cancel, &mut events);
             ended.and_then(|ended| match to.finish() {
                 Ok(()) => ended.ok_or(UnloadError::Interrupted { rows: 0 }),

@@ -1,11 +1,10 @@
 //! `helenus up`: flags into a request, events into progress, the result into a table.
 
-use crate::cli::{ClusterFlags, Extras, PresetArg, Up};
+use crate::cli::{ClusterFlags, Extras, Up};
 use crate::commands::done::Done;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
@@ -64,7 +63,7 @@ impl Answers for Ready {
             "cluster {} is ready: Cassandra {}, preset {}, {} after {}",
             self.name,
             self.release,
-            self.preset.as_str(),
+            self.preset.word(),
             plural(self.nodes.len(), "node"),
             human_duration(Duration::try_from_secs_f64(self.seconds).unwrap_or_default())
         )
@@ -77,7 +76,7 @@ impl Answers for ClusterPlan {
             "cluster {}: Cassandra {}, preset {}, heap {}, in {}",
             self.name,
             self.release,
-            self.preset.as_str(),
+            self.preset.word(),
             self.heap.heap,
             self.folder
         )
@@ -99,7 +98,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
         Some(manifest) => shape::of_manifest(&flags, manifest)?,
         None => shape::of(&flags)?,
     };
-    let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
+    let preset = shape.preset.unwrap_or(PresetName::Tiny);
     let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
     if !planned.is_empty() {
@@ -188,13 +187,13 @@ fn caution_heap(request: &UpRequest, ui: &Ui) {
 /// The process that was named as the owner.
 pub(crate) fn owner(flags: &Up) -> Result<Option<Owner>, CommandError> {
     let owner = flags.owner.map(Owner::of).transpose();
-    Ok(owner.map_err(ClusterError::from)?)
+    Ok(owner?)
 }
 
 /// The schema that was named, read before anything starts.
 pub(crate) fn schema(path: Option<&Path>) -> Result<Option<SchemaFile>, CommandError> {
     let read = path.map(SchemaFile::read).transpose();
-    Ok(read.map_err(ClusterError::from)?)
+    Ok(read?)
 }
 
 /// Tells which replications are not run as they were written.
@@ -240,7 +239,7 @@ pub(crate) fn show_ready(
     begin: Instant,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let nodes = observe::nodes(state).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let nodes = observe::nodes(state)?;
     let ready = Ready {
         format: Format::new("ready", 1),
         name: state.plan.name.clone(),
@@ -291,10 +290,7 @@ pub(crate) fn plural(count: usize, word: &str) -> String {
 
 /// The first of c1, c2, … that no cluster has.
 fn free_name(context: &Context) -> Result<String, CommandError> {
-    let names = context
-        .clusters
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let names = context.clusters.names()?;
     let free = (1..)
         .map(|k| format!("c{k}"))
         .find(|name| !names.contains(name));
@@ -386,10 +382,8 @@ pub(crate) fn checked(
 ) -> Result<Vec<(String, serde_json::Value)>, CommandError> {
     let mut set = Vec::new();
     for text in texts {
-        let usage =
-            |e: helenus_model::release::KeyError| CommandError::of(code::USAGE, &e).hint(e.hint());
-        let (key, value) = split_assignment(text).map_err(usage)?;
-        let checked = release.check(key, value).map_err(usage)?;
+        let (key, value) = split_assignment(text)?;
+        let checked = release.check(key, value)?;
         checked
             .notes
             .iter()
@@ -402,10 +396,8 @@ pub(crate) fn checked(
 /// The facts by which keys are checked.
 fn facts(source: &Source) -> Result<&'static Release, CommandError> {
     Ok(match source {
-        Source::Known(name) => {
-            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
-        }
-        Source::Home(home) => Store::from_home(home).map_err(ClusterError::from)?.release,
+        Source::Known(name) => Release::find(name)?,
+        Source::Home(home) => Store::from_home(home)?.release,
         // The keys of the newest known release; its own version is known once it is unpacked.
         Source::Tarball(_) => Release::newest(),
     })
@@ -421,7 +413,7 @@ fn topology(flags: &ClusterFlags, distance: Option<&Distance>) -> Result<Topolog
         rtt: parts.map(str::to_owned).collect(),
         ..TopologyFlags::default()
     };
-    said.topology().map_err(|e| shape::usage(&e))
+    Ok(said.topology()?)
 }
 
 fn source(flags: &ClusterFlags) -> Source {
@@ -461,7 +453,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
 fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
     let own = node.own.filter(|own| own.preset != plan.preset);
     let own = own.map(|own| {
-        let (preset, heap) = (own.preset.as_str(), own.heap.heap);
+        let (preset, heap) = (own.preset.word(), own.heap.heap);
         format!("  preset {preset}, heap {heap}")
     });
     let disk = node.disk.map(|size| format!("  disk {size} in memory"));

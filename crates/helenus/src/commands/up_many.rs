@@ -19,6 +19,7 @@ use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::room;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
+use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, apart, human_duration};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -104,7 +105,7 @@ pub(crate) fn run(
     let names = names(prefix, count);
     let mut request = request(
         names[0].clone(),
-        flags.preset.unwrap_or(crate::cli::PresetArg::Tiny).into(),
+        flags.preset.unwrap_or(PresetName::Tiny),
         (&flags.cluster, None),
         false,
         ui,
@@ -229,8 +230,7 @@ fn answer(
     for outcome in outcomes {
         let (nodes, error) = match &outcome.result {
             Ok(state) => {
-                let nodes =
-                    observe::nodes(state).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+                let nodes = observe::nodes(state)?;
                 (nodes, None)
             }
             Err(error) => (vec![], Some(with_causes(error))),

@@ -49,7 +49,7 @@ impl Answers for Answer {
         }
         let mode = self
             .until
-            .map(|m| format!(", storage compatibility mode {}", m.as_str()));
+            .map(|m| format!(", storage compatibility mode {}", m.word()));
         let all = self.steps.iter().filter_map(|step| step.seconds).sum();
         format!(
             "{cluster} runs Cassandra {to}{}: {steps} in {}",
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: &Upgrade, context: &Context, ui: &Ui) -> Result<u8, Com
     let request = UpgradeRequest {
         cluster: state.plan.name.clone(),
         to: flags.to.clone(),
-        until: flags.until.map(Mode::from),
+        until: flags.until,
         java_home: flags.java_home.clone(),
         archive: !flags.no_archive,
         within: flags.within,

@@ -8,7 +8,7 @@ use crate::cli::workload::{Show, Workload, WorkloadVerb};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_model::built_in::{self, BuiltIn, BuiltInError, BuiltInPhase};
+use helenus_model::built_in::{self, BuiltIn, BuiltInPhase};
 use helenus_model::format::Format;
 use serde::Serialize;
 
@@ -20,11 +20,6 @@ pub(crate) fn run(flags: &Workload, context: &Context, ui: &Ui) -> Result<u8, Co
         WorkloadVerb::New(flags) => new::run(flags, context, ui)?,
     }
     Ok(0)
-}
-
-/// A built-in workload's failure as a person reads it.
-pub(crate) fn refused(error: &BuiltInError) -> CommandError {
-    CommandError::of(code::USAGE, error).hint(error.hint())
 }
 
 #[derive(Serialize)]
@@ -138,9 +133,9 @@ struct Weighed {
 }
 
 fn show(flags: &Show, ui: &Ui) -> Result<(), CommandError> {
-    let known = built_in::find(&flags.name).map_err(|e| refused(&e))?;
-    let made = known.with(&flags.params).map_err(|e| refused(&e))?;
-    let profile = known.text(&flags.params).map_err(|e| refused(&e))?;
+    let known = built_in::find(&flags.name)?;
+    let made = known.with(&flags.params)?;
+    let profile = known.text(&flags.params)?;
     if flags.yaml {
         let text = profile.ok_or_else(|| {
             CommandError::new(

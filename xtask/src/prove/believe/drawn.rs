@@ -120,6 +120,7 @@ pub(super) fn power<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prove::campaign::by_name;
 
     /// Normal noise of a known width.
     fn pool(pairs: usize, sd: f64) -> Vec<f64> {
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn pairs_are_neighbours() {
-        let of = |us: f64| Measures::from([("service_p50_us".to_owned(), us)]);
+        let of = |us: f64| by_name([("service_p50_us", us)]);
         let (a, b, c) = (of(100.0), of(110.0), of(5.0));
         let ratios = log_ratios(&[&a, &b, &c], "service_p50_us");
         assert_eq!(ratios, [(110.0_f64 / 100.0).ln()]);

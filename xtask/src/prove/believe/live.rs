@@ -1,7 +1,7 @@
 //! Live comparisons: `helenus compare --ab` against nodes whose truth is known (the fake node that serves), and with a
 //! delay injected into real ones. Refuses to look inside: exit codes and printed intervals, as a person gets them.
 
-use crate::prove::campaign::{Measures, Outcome};
+use crate::prove::campaign::{Measures, Outcome, by_name};
 use crate::prove::host::Watch;
 use crate::prove::rig::Rig;
 use serde_json::Value;
@@ -221,7 +221,7 @@ pub(super) fn trial(rig: &Rig, kind: &Kind, round: usize) -> Result<Outcome, Box
     let shown: Value = serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
     let code = output.status.code().unwrap_or(-1);
-    let mut measures = Measures::from([("exit_code".to_owned(), f64::from(code))]);
+    let mut measures = by_name([("exit_code", f64::from(code))]);
     for row in shown["rows"].as_array().into_iter().flatten() {
         measures.extend(row_measures(row));
     }

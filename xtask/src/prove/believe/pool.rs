@@ -1,7 +1,7 @@
 //! The pool: restarts of identical settings on real Cassandra, one short run in each; beside it, where it is given,
 //! a run of latte on the same node. Refuses to choose: every restart that ran is in the pool.
 
-use crate::prove::campaign::{Measures, Outcome};
+use crate::prove::campaign::{Measures, Outcome, by_name};
 use crate::prove::host::Watch;
 use crate::prove::rig::{Rig, checked};
 use serde_json::Value;
@@ -136,10 +136,7 @@ pub(super) fn measures(
 ) -> Result<Measures, Box<dyn Error>> {
     let phase = &report["result"]["phases"][0];
     let total = &phase["total"];
-    let mut measures = Measures::from([(
-        "exit_code".to_owned(),
-        f64::from(status.code().unwrap_or(-1)),
-    )]);
+    let mut measures = by_name([("exit_code", f64::from(status.code().unwrap_or(-1)))]);
     for times in ["service", "response"] {
         for name in ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us"] {
             if let Some(us) = total[times][name].as_f64() {
@@ -204,7 +201,7 @@ fn run_latte(
         workload.as_os_str(),
         point.as_ref(),
     ])?;
-    Ok(Measures::from([("latte".to_owned(), 1.0)]))
+    Ok(by_name([("latte", 1.0)]))
 }
 
 /// `ADDRESS:PORT` of the first node, out of `helenus env --format json`.

@@ -99,14 +99,7 @@ fn on_hosts(
     let made = lab.rig(&["up"]);
     let tried = made.and_then(|()| part(&mut lab));
     let gone = lab.rig(&["down"]);
-    if let Err(error) = tried {
-        lab.found(
-            "the campaign ran to its end",
-            false,
-            &error.to_string(),
-            None,
-        )?;
-    }
+    lab.sheet.ran("the campaign", tried)?;
     lab.found("the hosts are gone", gone.is_ok(), "", None)
 }
 

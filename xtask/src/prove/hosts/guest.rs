@@ -132,14 +132,7 @@ fn on_guests(
         true => scripts::findings(sheet, command(&checks, 1)).map(|_| ()),
         false => Err("guest.sh up failed".into()),
     };
-    if let Err(error) = tried {
-        sheet.found(
-            "the campaign ran to its end",
-            false,
-            &error.to_string(),
-            None,
-        )?;
-    }
+    sheet.ran("the campaign", tried)?;
     let mut gone = true;
     for number in (1..=part.guests).rev() {
         gone &= command(&guest, number).arg("down").status()?.success();

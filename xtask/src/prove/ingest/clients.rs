@@ -2,7 +2,7 @@
 //! 48 and 64 processes with one row in flight each, in random order in each life of the node; batches beside them.
 //! Refuses two phases in one table: the second one would only write rows anew.
 
-use super::super::campaign::{Bar, Campaign, Measures, Outcome, order};
+use super::super::campaign::{Bar, Campaign, Outcome, by_name, order};
 use super::super::experiments::drawn;
 use super::super::host::Watch;
 use super::super::rig::{Life, Rig, checked};
@@ -54,7 +54,7 @@ pub(crate) const CLIENTS_CAMPAIGN: Campaign = Campaign {
         Bar::none(VARIANTS[3], "wrong"),
     ],
     prepare,
-    trial,
+    trial: |rig, variant| rig.alone(|| life(rig, variant)),
 };
 
 fn rows(rig: &Rig) -> u64 {
@@ -64,13 +64,6 @@ fn rows(rig: &Rig) -> u64 {
 fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     rig.clear()?;
     Files::rows(rig, rows(rig)).write(rows(rig))
-}
-
-fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    rig.clear()?;
-    let outcome = life(rig, variant);
-    rig.clear()?;
-    outcome
 }
 
 /// One life of a node: a warm-up, then all phases in random order, each into another table.
@@ -108,7 +101,7 @@ fn life(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     }
     load(rig, WARM, CLIENTS[1])?;
     let seed = drawn()?;
-    let mut measures = Measures::from([("seed".to_owned(), seed.0 as f64)]);
+    let mut measures = by_name([("seed", seed.0 as f64)]);
     let watch = Watch::begin()?;
     let mut busy = 0.0;
     for (place, phase) in order(seed, 0, phases.len()).into_iter().enumerate() {

@@ -8,7 +8,6 @@ use super::mask::Mask;
 use serde::Serialize;
 use serde_json::Value;
 use std::error::Error;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Form of the lines.
@@ -141,15 +140,8 @@ impl Sheet {
     }
 
     fn write(&self, line: &Line<'_>) -> Result<(), Box<dyn Error>> {
-        let mut text = self.mask.line(&serde_json::to_string(line)?);
-        text.push('\n');
-        let mut file = fs_err::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        Ok(())
+        let text = self.mask.line(&serde_json::to_string(line)?);
+        Ok(journal::write(&self.path, &text)?)
     }
 
     /// Whether there are findings, and all of them hold.

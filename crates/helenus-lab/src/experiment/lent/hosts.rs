@@ -62,7 +62,7 @@ impl Lender for Hosts<'_> {
     }
 
     fn may(&self) -> Result<(), ClusterError> {
-        self.state()?.lendable().map_err(LentError::from)?;
+        self.state()?.lendable()?;
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl Lender for Hosts<'_> {
 
     fn serves(&self) -> Result<(), ClusterError> {
         let state = self.state()?;
-        let plan = state.rendered().map_err(hosts::NotRendered)?;
+        let plan = state.rendered()?;
         let at_once = (Duration::ZERO, &self.context.cancel);
         hosts::wait(&state, &plan, &self.given.access, at_once, &mut |_| {}).map(|_| ())
     }

@@ -5,7 +5,7 @@ use crate::inside::KubeTarget;
 use crate::target::Given;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{Class, ClusterError, Problem as _};
+use helenus_cluster::error::{Class, ClusterError};
 use helenus_cluster::kube::{self, KubeClusters, KubeState};
 
 pub(super) struct Pods<'a> {
@@ -48,7 +48,7 @@ impl Lender for Pods<'_> {
 
     fn may(&self) -> Result<(), ClusterError> {
         let state = self.clusters().load(self.name)?;
-        state.lendable().map_err(LentError::from)?;
+        state.lendable()?;
         Ok(())
     }
 
@@ -77,10 +77,10 @@ impl Lender for Pods<'_> {
         renewed.map_err(|error| match error.class() {
             Class::Cluster => LentError::Dead {
                 log: kube::last_words(&kubectl, &state),
-                source: error.into(),
+                source: error,
             }
             .into(),
-            _ => ClusterError::from(error),
+            _ => error,
         })
     }
 
@@ -111,11 +111,5 @@ pub fn put_back(
     // Who stops the experiment wants the cluster back; who stops twice ends the process.
     let to_its_end = Cancel::default();
     let waits = (PUT_BACK_WITHIN, &to_its_end);
-    Ok(kube::put_back(
-        &state.kubectl()?,
-        clusters,
-        state,
-        waits,
-        see,
-    )?)
+    kube::put_back(&state.kubectl()?, clusters, state, waits, see)
 }

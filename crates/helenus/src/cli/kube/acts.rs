@@ -1,8 +1,9 @@
 //! Flags of the verbs of `kube` that act on a cluster.
 //! Refuses to do anything with what it parsed.
 
-use super::{KubePlace, KubeStack, form};
+use super::{KubePlace, KubeStack};
 use crate::cli::elsewhere::Elsewhere;
+use crate::cli::words::words;
 use clap::{Args, Subcommand};
 use helenus_model::kube::options::Form;
 use helenus_model::units::parse_duration;
@@ -25,7 +26,7 @@ kubectl applies it, server-side, as field manager helenus. Everything carries an
 cluster has; what exists without it is never touched.")]
 pub(crate) struct Up {
     /// What to apply: plain, k8ssandra, cass-operator
-    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = form())]
+    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = words(Form::ALL, Form::word))]
     pub(crate) form: Form,
     /// Context of kubectl [default: the only one]
     #[arg(long, value_name = "CONTEXT")]

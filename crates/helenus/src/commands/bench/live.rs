@@ -4,11 +4,14 @@
 use super::faults;
 use crate::cli::{LiveArg, Shown};
 use crate::commands::up::Watcher;
+use crate::commands::{fault, metrics};
+use crate::error::CommandError;
 use crate::screen::{self, Screen, View};
 use crate::ui::{Progress, Ui};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_lab::bench::Where;
+use helenus_lab::metrics::Endpoint;
 use helenus_lab::{BenchRequest, LabEvent};
 use helenus_model::line::Step;
 use helenus_model::live::Picture;
@@ -27,6 +30,8 @@ pub(crate) struct Live<'a> {
     watcher: Option<Watcher<'a>>,
     progress: Option<Progress>,
     picture: Picture,
+    /// Where programs see it, too.
+    endpoint: Option<Endpoint>,
     /// What the person stops a run by; none where there is no screen.
     cancel: Option<&'a Cancel>,
     screen: Option<Screen>,
@@ -44,18 +49,20 @@ impl<'a> Live<'a> {
             watcher: None,
             progress: None,
             picture: Picture::default(),
+            endpoint: None,
             cancel: None,
             screen: None,
         }
     }
 
-    /// As asked for: a screen by default, where a person watches.
+    /// As asked for: a screen by default, where a person watches. Faults that hold are said first.
     pub(crate) fn of(
         request: &BenchRequest,
         shown: Shown,
         context: &'a Context,
         ui: &'a Ui,
-    ) -> Self {
+    ) -> Result<Self, CommandError> {
+        let endpoint = metrics::of_run(shown.metrics, request, context, ui)?;
         let nodes = match &request.place {
             Where::Ephemeral(up) => up.topology.nodes(),
             Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
@@ -64,13 +71,17 @@ impl<'a> Live<'a> {
             Where::Cluster(name) => context.clusters.load(name).ok(),
             _ => None,
         };
+        if let Some(state) = &state {
+            fault::caution(state, context, ui)?;
+        }
         let names = state.iter().flat_map(|state| &state.plan.nodes);
         let mut live = Self::new(ui, nodes);
         live.form = shown.live.unwrap_or(LiveArg::Screen);
         live.title.clone_from(&request.command);
         live.cancel = Some(&context.cancel);
         live.picture = Picture::new(names.map(|node| node.name.clone()));
-        live
+        live.endpoint = endpoint;
+        Ok(live)
     }
 
     /// Says what is waited for before the next step.
@@ -89,6 +100,9 @@ impl<'a> Live<'a> {
 
     /// Shows what has happened.
     pub(crate) fn see(&mut self, event: &LabEvent<'_>) {
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.see(event);
+        }
         match event {
             LabEvent::Step(step) => self.step(*step),
             LabEvent::Cluster(event) => {

@@ -300,7 +300,7 @@ fn headline(report: &Report<'_>) -> String {
 fn presets(presets: &[(PresetName, Heap)]) -> String {
     let each = presets
         .iter()
-        .map(|(preset, heap)| format!("preset {}, heap {}", preset.as_str(), heap.heap));
+        .map(|(preset, heap)| format!("preset {}, heap {}", preset.word(), heap.heap));
     each.collect::<Vec<_>>().join(" and ")
 }
 

@@ -64,11 +64,10 @@ impl Kept {
 
     /// Keeps it.
     pub(super) fn write(&self, state: &Path) -> Result<(), CommandError> {
-        let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-        let text = serde_json::to_vec_pretty(self).map_err(|e| failed(e.into()))?;
+        let text = serde_json::to_vec_pretty(self)?;
         let beside = state.join(format!("{FILE}.{}", std::process::id()));
-        fs::write(&beside, text).map_err(failed)?;
-        fs::rename(&beside, state.join(FILE)).map_err(failed)
+        fs::write(&beside, text)?;
+        Ok(fs::rename(&beside, state.join(FILE))?)
     }
 
     /// The named cluster or else the current one, and what is kept of it.
@@ -91,7 +90,7 @@ impl Kept {
     /// Every cluster, with nodes or without.
     pub(super) fn names(&self, clusters: &Clusters) -> Result<Vec<String>, CommandError> {
         let with_nodes = clusters.names();
-        let mut all = with_nodes.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        let mut all = with_nodes?;
         all.extend(self.clusters.keys().cloned());
         all.sort();
         all.dedup();

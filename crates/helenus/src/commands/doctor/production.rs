@@ -149,7 +149,7 @@ fn write_role(
     for (name, text) in files {
         let path = folder.join(name);
         if let Some(above) = path.parent() {
-            fs::create_dir_all(above).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+            fs::create_dir_all(above)?;
         }
         outfile::write(&path, text.as_bytes())?;
         ui.note(&format!("wrote {}", path.display()));
@@ -196,7 +196,7 @@ fn text(report: &Production, lists: bool, here: bool) -> String {
     let mut table = Table::new(&["severity", "item", "found", "should be"]);
     for check in bad() {
         table.row([
-            check.severity.as_str(),
+            check.severity.word(),
             &check.name(),
             &check.found,
             &check.wanted,

@@ -110,13 +110,13 @@ impl Lender {
         Ok(match place {
             Where::Kube { name, .. } => {
                 let found = KubeClusters::of(state).load(name);
-                Some(Self::Pods(Box::new(found.map_err(ClusterError::from)?)))
+                Some(Self::Pods(Box::new(found?)))
             }
             Where::Hosts {
                 ours: Some(name), ..
             } => {
                 let found = HostsClusters::of(state).load(name);
-                Some(Self::Hosts(Box::new(found.map_err(ClusterError::from)?)))
+                Some(Self::Hosts(Box::new(found?)))
             }
             Where::Hosts { .. } | Where::Cluster(_) | Where::Ephemeral(_) => None,
         })
@@ -144,14 +144,13 @@ impl Lender {
         (flags, settings): (&Run, &[Setting]),
         ui: &Ui,
     ) -> Result<(LentNodes, Option<String>), CommandError> {
-        let asked = self.asked();
-        let asked = asked.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+        let asked = self.asked()?;
         let says = |key: &str| settings.iter().any(|setting| setting.key == key);
         let own = self.own();
         let release = Release::facts_for(&own.release).unwrap_or(Release::newest());
         let node = &flags.cluster_flags.node;
         let change = NodeChange {
-            preset: says("preset").then(|| flags.preset.into()),
+            preset: says("preset").then_some(flags.preset),
             heap: node.heap,
             new_heap: node.new_heap,
             set: up::checked(release, &node.set, ui)?,
@@ -165,7 +164,7 @@ impl Lender {
         let (plan, unfit) = match change.plan(asked) {
             Ok(plan) => (plan, None),
             Err(error @ PlanError::Cpus { .. }) => (own.clone(), Some(error.to_string())),
-            Err(error) => return Err(CommandError::of(code::USAGE, &error).hint(error.hint())),
+            Err(error) => return Err(ClusterError::from(error).into()),
         };
         if let Self::Pods(state) = self {
             same_sets(state, &plan)?;
@@ -177,8 +176,7 @@ impl Lender {
 /// Wants pods to stay in their StatefulSets.
 fn same_sets(state: &KubeState, plan: &ClusterPlan) -> Result<(), CommandError> {
     let (own, options) = state.own();
-    let other = regroups(own, plan, options);
-    if other.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))? {
+    if regroups(own, plan, options)? {
         let text = format!(
             "the pods of {} would belong to other StatefulSets",
             own.name

@@ -167,8 +167,7 @@ pub(crate) fn as_json(
         format: Format::new("stored-runs", 1),
         runs,
     };
-    let mut bytes = serde_json::to_vec_pretty(&Answered::of(&all))
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut bytes = serde_json::to_vec_pretty(&Answered::of(&all))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

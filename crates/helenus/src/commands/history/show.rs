@@ -4,7 +4,7 @@
 use crate::commands::bench::render;
 use crate::commands::compare;
 use crate::commands::up::plural;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_model::comparison::Side;
 use helenus_model::doubt::Verdict;
@@ -113,8 +113,7 @@ pub(super) struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     pub(super) fn of(run: &'a StoredRun) -> Result<Self, CommandError> {
-        let plan = serde_json::from_str(&run.plan_json)
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        let plan = serde_json::from_str(&run.plan_json)?;
         Ok(Self {
             format: Format::new("stored-run", 1),
             run: run.summary.id,

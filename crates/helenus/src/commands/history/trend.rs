@@ -1,13 +1,13 @@
 //! `helenus history trend`: one measure over many runs of one kind, and where it changed for good.
 
-use crate::cli::history::{MeasureArg, Trend as Flags};
+use crate::cli::history::Trend as Flags;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_model::format::Format;
 use helenus_model::units::fixed;
 use helenus_record::when::Utc;
-use helenus_record::{History, Measure, RunFilter, RunState, Series};
+use helenus_record::{History, RunFilter, RunState, Series};
 use serde::Serialize;
 
 /// Width of the longest bar.
@@ -35,12 +35,8 @@ pub(super) fn run(flags: &Flags, history: &History, ui: &Ui) -> Result<u8, Comma
         state: Some(RunState::Complete),
         ..RunFilter::default()
     };
-    let measure = match flags.measure {
-        MeasureArg::P99 => Measure::P99,
-        MeasureArg::Throughput => Measure::Throughput,
-    };
     let runs = history.runs(&filter)?;
-    let Some(series) = Series::of(runs, flags.phase.as_deref(), measure, flags.limit) else {
+    let Some(series) = Series::of(runs, flags.phase.as_deref(), flags.measure, flags.limit) else {
         let text = match &flags.phase {
             Some(phase) => format!("no run that has ended has a phase {phase}"),
             None => "no run that has ended is among those".to_owned(),

@@ -3,7 +3,7 @@
 
 use super::render::{files, options};
 use super::view::HostsStatus;
-use super::{ansible, clusters, jars, known, refused};
+use super::{ansible, clusters, jars, known};
 use crate::cli::hosts::{Restart, Rm, Up, Wait};
 use crate::commands::elsewhere::asked;
 use crate::commands::up::plural;
@@ -15,7 +15,8 @@ use helenus_cluster::hosts::{self, Anew, Ansible, HostEnd, HostsState, PlayEvent
 use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::hosts::options::Form;
-use helenus_model::hosts::{HostsPlan, Playbook, STOCK_IS_OPEN, render, same_nodes};
+use helenus_model::hosts::{HostsPlan, Playbook, render, same_nodes};
+use helenus_model::plan::STOCK_IS_OPEN;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -36,15 +37,15 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         |key: String| std::path::absolute(&key).map_or(key, |path| path.display().to_string());
     options.login.key = options.login.key.map(absolute);
     let all = clusters(context);
-    let old = all.find(&planned.name).map_err(ClusterError::from)?;
+    let old = all.find(&planned.name)?;
     let id = match old.as_ref().and_then(|old| old.options.id.clone()) {
-        None => hosts::new_id().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+        None => hosts::new_id()?,
         Some(id) => id,
     };
     options.id = Some(id);
-    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    let plan = render(&planned, &options)?;
     if let Some(old) = &old {
-        same_nodes((&old.plan, &old.options), (&planned, &options)).map_err(|e| refused(&e))?;
+        same_nodes((&old.plan, &old.options), (&planned, &options))?;
     }
     // The stock superuser is disarmed below.
     for caution in plan.cautions.iter().filter(|one| *one != STOCK_IS_OPEN) {
@@ -61,19 +62,18 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     let jars = jars(&plan, context, ui)?;
     let mut state = HostsState::new((planned, request), options);
     state.host_ids = old.map(|old| old.host_ids).unwrap_or_default();
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     if !flags.check {
-        all.save(&state).map_err(failed)?;
+        all.save(&state)?;
     }
-    hosts::lay_out(&all, &plan).map_err(failed)?;
-    hosts::provide(&all, &state, &plan).map_err(ClusterError::from)?;
+    hosts::lay_out(&all, &plan)?;
+    hosts::provide(&all, &state, &plan)?;
     let installs = ansible(&plan, context)?
         .with_jars(jars)
         .start_within(flags.timeout);
     let played = play(&installs, (Playbook::Site, flags.check), &plan, context, ui);
     if flags.check {
-        if all.find(&plan.name).map_err(ClusterError::from)?.is_none() {
-            all.forget(&plan.name).map_err(failed)?;
+        if all.find(&plan.name)?.is_none() {
+            all.forget(&plan.name)?;
         }
         let shown = HostsPlayed::new(&plan.name, "check", true, played?);
         ui.result(&shown, || shown.text());
@@ -127,8 +127,7 @@ fn until_all_serve(
             host_ids: ids.collect(),
             ..state.clone()
         };
-        let saved = all.save(&state);
-        saved.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        all.save(&state)?;
     }
     let status = HostsStatus::new(plan, nodes, view.as_ref()).after(after, changed);
     ui.result(&status, || status.text(view.as_ref()));
@@ -196,8 +195,7 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
     if state.lent.is_some() {
         return put_back(state, context, ui);
     }
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    hosts::lay_out(&clusters(context), &plan).map_err(failed)?;
+    hosts::lay_out(&clusters(context), &plan)?;
     let played = play(
         &ansible(&plan, context)?,
         (Playbook::Restart, false),
@@ -254,9 +252,8 @@ pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         return dry("rm", &plan, ui);
     }
     let all = clusters(context);
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     if flags.forget {
-        all.forget(&plan.name).map_err(failed)?;
+        all.forget(&plan.name)?;
         let none = Played {
             hosts: BTreeMap::new(),
         };
@@ -264,7 +261,7 @@ pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         ui.result(&shown, || format!("{}\n", shown.answer()));
         return Ok(0);
     }
-    hosts::lay_out(&all, &plan).map_err(failed)?;
+    hosts::lay_out(&all, &plan)?;
     let played = play(
         &ansible(&plan, context)?,
         (Playbook::Remove, false),
@@ -288,7 +285,7 @@ pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandEr
             "look at that host: another cluster may have its address; the cluster is still known here".to_owned(),
         ));
     }
-    all.forget(&plan.name).map_err(failed)?;
+    all.forget(&plan.name)?;
     let shown = HostsPlayed::new(&plan.name, "rm", false, played);
     ui.result(&shown, || shown.text());
     Ok(0)

@@ -6,7 +6,6 @@ use crate::cli::hosts::{Logs, Nodetool};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::hosts::nodetool_of;
 
 pub(super) fn logs(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -49,9 +48,7 @@ fn run(
     let node = node(&plan, named)?;
     let host = node.host.as_deref().unwrap_or_default();
     let ansible = ansible(&plan, context)?;
-    let printed = ansible
-        .on(host, &words(&node.name), &context.cancel)
-        .map_err(ClusterError::from)?;
+    let printed = ansible.on(host, &words(&node.name), &context.cancel)?;
     ui.out(&format!("{}\n", printed.trim_end()));
     Ok(0)
 }

@@ -1,7 +1,6 @@
 //! `helenus hosts render`: a cluster as files of a tool, on standard output or in a folder.
 //! Refuses a folder with files of somebody else: the tool would take them, too.
 
-use super::refused;
 use crate::cli::elsewhere::Elsewhere;
 use crate::cli::hosts::{Containers, HostsPlace, Render};
 use crate::commands::elsewhere::asked;
@@ -26,7 +25,7 @@ impl Answers for HostsPlan {
             self.name,
             self.release,
             plural(self.nodes.len(), "node"),
-            self.form.as_str()
+            self.form.word()
         )
     }
 }
@@ -35,7 +34,7 @@ pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, Comm
     let (planned, _) = asked(&flags.cluster, context, ui)?;
     let more = Some(&flags.more);
     let options = options(flags.form, (&flags.cluster, &flags.place, more), &planned)?;
-    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    let plan = render(&planned, &options)?;
     for caution in &plan.cautions {
         ui.caution(caution);
     }
@@ -80,8 +79,7 @@ pub(super) fn options(
     let (known_user, known_key) = known.unwrap_or_default();
     let hosts = match &hosts {
         None => Vec::new(),
-        Some(text) => machines::parse(text, &planned.name, &resolve)
-            .map_err(|error| refused(&HostsError::from(error)))?,
+        Some(text) => machines::parse(text, &planned.name, &resolve).map_err(HostsError::from)?,
     };
     let mut options = Options {
         hosts,
@@ -153,10 +151,9 @@ const KEPT: [&str; 7] = [
 
 /// Writes the files, each whole; a folder with others is an error.
 fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    fs::create_dir_all(folder).map_err(failed)?;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
+    fs::create_dir_all(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
         let ours = plan.files.iter().any(|file| {
             let first = Path::new(&file.path).iter().next();
             first == Some(&name)
@@ -172,7 +169,7 @@ fn write(plan: &HostsPlan, folder: &Path) -> Result<(), CommandError> {
                 .hint("remove it, or name another folder".to_owned()));
         }
     }
-    hosts::write(plan, folder).map_err(failed)
+    Ok(hosts::write(plan, folder)?)
 }
 
 /// The files of a rendering, and what is done beside running it.

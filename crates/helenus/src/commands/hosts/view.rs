@@ -7,7 +7,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, with_causes};
+use helenus_cluster::error::with_causes;
 use helenus_cluster::hosts::{self, NodeState};
 use helenus_model::format::Format;
 use helenus_model::hosts::HostsPlan;
@@ -166,12 +166,10 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
 
 fn list(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let all = clusters(context);
-    let names = all
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let names = all.names()?;
     let mut found = Vec::new();
     for name in names {
-        let state = all.load(&name).map_err(ClusterError::from)?;
+        let state = all.load(&name)?;
         found.push(One {
             name,
             release: state.plan.release.clone(),

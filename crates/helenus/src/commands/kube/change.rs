@@ -1,13 +1,11 @@
 //! `helenus kube scale`, `restart`, `fault` and `heal`: what changes a cluster on Kubernetes.
 //! Refuses to do two things at once: one node after the other.
 
-use super::render::refused;
 use super::{clusters, failed, known};
 use crate::cli::kube::acts::{Fault, FaultWhat, Heal, Restart, Scale};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::{self, KubeState, Pod};
 use helenus_cluster::queue::{self, Ahead, Turn};
 use helenus_lab::experiment;
@@ -78,8 +76,8 @@ pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, Com
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
     let instead = "helenus kube up again, with the same flags and another -n";
     not_operated(&state, "scale", instead)?;
-    let plan = state.rendered().map_err(ClusterError::from)?;
-    let steps = scaling(&plan, flags.dc.as_deref(), flags.nodes).map_err(|e| refused(&e))?;
+    let plan = state.rendered()?;
+    let steps = scaling(&plan, flags.dc.as_deref(), flags.nodes)?;
     let words = |step: &Scaling| match step {
         Scaling::Add(_) => format!("{} joins", step.pod()),
         Scaling::Remove(set) if flags.volumes && state.options.storage.is_some() => format!(
@@ -130,13 +128,13 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
     let (state, kubectl) = known(name, context, ui)?;
     let instead = r#"kubectl patch cassandradatacenter NAME --type merge -p '{"spec":{"rollingRestartRequested":true}}'"#;
     not_operated(&state, "restart", instead)?;
-    let plan = state.rendered().map_err(ClusterError::from)?;
+    let plan = state.rendered()?;
     if let Some(dc) = &flags.dc {
-        plan.sets_of(dc).map_err(|e| refused(&e))?;
+        plan.sets_of(dc)?;
     }
     let chosen: Vec<Pod> = match named {
-        Some(pod) => vec![kube::pod(&kubectl, &state, Some(pod)).map_err(ClusterError::from)?],
-        None => kube::pods(&kubectl, &state).map_err(ClusterError::from)?,
+        Some(pod) => vec![kube::pod(&kubectl, &state, Some(pod))?],
+        None => kube::pods(&kubectl, &state)?,
     };
     let in_dc = |pod: &Pod| {
         let mut sets = plan.sets.iter().filter(|set| set.name == pod.set);
@@ -163,9 +161,9 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
     let change = |dry_run, what: String| Change::new(&flags.name, dry_run, vec![what]).show(ui);
     Ok(match &flags.what {
         FaultWhat::Kill { pod, dry_run } => {
-            let pod = kube::pod(&kubectl, &state, Some(pod)).map_err(ClusterError::from)?;
+            let pod = kube::pod(&kubectl, &state, Some(pod))?;
             if !dry_run {
-                kube::kill(&kubectl, &pod).map_err(ClusterError::from)?;
+                kube::kill(&kubectl, &pod)?;
             }
             change(*dry_run, format!("{} killed", pod.place()))
         }
@@ -176,8 +174,7 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
         } => {
             if !dry_run {
                 let _progress = ui.progress("draining");
-                kube::drain(&kubectl, &clusters(context), &mut state, worker, *timeout)
-                    .map_err(ClusterError::from)?;
+                kube::drain(&kubectl, &clusters(context), &mut state, worker, *timeout)?;
             }
             let what = format!(
                 "worker {worker} takes no pods, and those of {} left it",
@@ -191,8 +188,7 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
             let mut what = format!("{a} and {b} cut");
             if !dry_run {
                 let _progress = ui.progress("cutting, and trying whether it holds");
-                let cut = kube::cut(&kubectl, &state, [a, b], &context.cancel)
-                    .map_err(ClusterError::from)?;
+                let cut = kube::cut(&kubectl, &state, [a, b], &context.cancel)?;
                 what += match cut.open_connections {
                     true => ": enforced, also for open connections",
                     false => ": enforced for new connections; not enforced for open ones",
@@ -211,7 +207,7 @@ pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, Comma
         false => None,
     };
     if turn.is_some() {
-        state = all.load(&flags.name).map_err(ClusterError::from)?;
+        state = all.load(&flags.name)?;
     }
     let lent = state.lent.as_ref();
     let lent = lent.map(|lent| format!("nodes started as before experiment {}", lent.by));
@@ -226,7 +222,7 @@ pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, Comma
                 .collect()
         }
         false => {
-            let done = kube::heal(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
+            let done = kube::heal(&kubectl, &all, &mut state)?;
             let progress = ui.progress("healing");
             experiment::put_back(&all, &mut state, &mut |words| progress.say(words))?;
             done

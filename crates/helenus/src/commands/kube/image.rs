@@ -58,8 +58,7 @@ impl Answers for KubeImage {
 }
 
 pub(crate) fn run(flags: &Image, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let release = Release::find(&flags.cassandra)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let release = Release::find(&flags.cassandra)?;
     let name = match &flags.name {
         Some(name) => name.clone(),
         None => ImageName::parse(&image_of(release.version))

@@ -7,7 +7,6 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::{self, Door, KubeState, Kubectl, Pod};
 use helenus_cluster::pod::cql::{Answer, PodCql};
 use helenus_cql::{input, split_statements};
@@ -26,7 +25,7 @@ fn pod(
         None => (target, None),
     };
     let (state, kubectl) = known(name, context, ui)?;
-    let pod = kube::pod(&kubectl, &state, pod).map_err(ClusterError::from)?;
+    let pod = kube::pod(&kubectl, &state, pod)?;
     Ok((kubectl, state, pod))
 }
 
@@ -42,7 +41,7 @@ fn no_json(what: &str, ui: &Ui) -> Result<(), CommandError> {
 
 /// kubectl's own exit code.
 fn attached<W: AsRef<OsStr>>(kubectl: &Kubectl, words: &[W]) -> Result<u8, CommandError> {
-    let status = kubectl.attached(words).map_err(ClusterError::from)?;
+    let status = kubectl.attached(words)?;
     let code = status.code().unwrap_or(i32::from(code::INTERRUPTED));
     Ok(u8::try_from(code).unwrap_or(code::CLUSTER))
 }
@@ -130,8 +129,7 @@ pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, Command
     let text = match (&flags.execute, &flags.file) {
         (Some(text), _) => text.clone(),
         (None, Some(file)) => input::text(file)?,
-        (None, None) => std::io::read_to_string(std::io::stdin())
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+        (None, None) => std::io::read_to_string(std::io::stdin())?,
     };
     let statements: Vec<String> = split_statements(&text)
         .into_iter()
@@ -153,7 +151,7 @@ pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, Command
     };
     let (kubectl, state, pod) = pod(&flags.target, context, ui)?;
     let superuser = match state.is_operated() && flags.user.is_none() {
-        true => kube::superuser_login(&kubectl, &state).map_err(ClusterError::from)?,
+        true => kube::superuser_login(&kubectl, &state)?,
         false => None,
     };
     let asked = PodCql {
@@ -163,9 +161,7 @@ pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, Command
     };
     let asked = asked.by(superuser.as_ref());
     let tls = clusters(context).tls(&state);
-    let answer = Door::new(&kubectl, &state, tls)
-        .cql(&pod, asked, &context.cancel)
-        .map_err(ClusterError::from)?;
+    let answer = Door::new(&kubectl, &state, tls).cql(&pod, asked, &context.cancel)?;
     let answered = Answered {
         format: Format::new("kube-cql", 1),
         pod: pod.place(),

@@ -3,7 +3,7 @@
 
 use super::asked;
 use crate::cli::kube::Kind;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
@@ -51,7 +51,7 @@ pub(super) fn run(flags: &Kind, context: &Context, ui: &Ui) -> Result<u8, Comman
             false => TRAEFIK_PORTS.to_vec(),
         },
     };
-    let text = kind(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let text = kind(&request)?;
     let config = KindConfig {
         format: Format::new("kind-config", 1),
         name,

@@ -10,7 +10,7 @@ use crate::outfile;
 use crate::ui::{Answers, Table, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
-use helenus_model::kube::options::{Form, KubeError, Medusa, Options};
+use helenus_model::kube::options::{Form, Medusa, Options};
 use helenus_model::kube::{KubePlan, render};
 use helenus_model::plan::{NodeWords, PlanRequest};
 use helenus_model::preset::PresetName;
@@ -24,7 +24,7 @@ impl Answers for KubePlan {
             self.release,
             plural(self.pods as usize, "pod"),
             plural(self.namespaces.len(), "namespace"),
-            self.form.as_str()
+            self.form.word()
         )
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, Comm
     let (planned, request) = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
     let options = options(flags.form, what, (&planned.release, request.as_ref()));
-    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    let plan = render(&planned, &options)?;
     for caution in &plan.cautions {
         ui.caution(caution);
     }
@@ -49,11 +49,6 @@ pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, Comm
         ui.result(&plan, || plan.stream());
     }
     Ok(0)
-}
-
-/// An error of the model, as one of usage.
-pub(super) fn refused(error: &KubeError) -> CommandError {
-    CommandError::of(code::USAGE, error).hint(error.hint())
 }
 
 /// What the flags ask for beside the cluster's plan.
@@ -124,10 +119,9 @@ fn says_heap(request: &PlanRequest) -> bool {
 
 /// Writes the files, each whole; others in the folder are an error.
 fn write(plan: &KubePlan, folder: &Path) -> Result<(), CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
-    fs::create_dir_all(folder).map_err(failed)?;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
+    fs::create_dir_all(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
         let ours = plan.files.iter().any(|file| *file.path == *name);
         let manifest = Path::new(&name)
             .extension()

@@ -6,7 +6,6 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::{self, Owned};
 use helenus_model::format::Format;
 use serde::Serialize;
@@ -61,7 +60,7 @@ pub(super) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
         format: Format::new("kube-removed", 1),
         name: flags.name.clone(),
         dry_run: flags.dry_run,
-        objects: kube::owned(&kubectl, &state, flags.volumes).map_err(ClusterError::from)?,
+        objects: kube::owned(&kubectl, &state, flags.volumes)?,
     };
     if !flags.dry_run {
         let progress = ui.progress("waiting for the pods to drain and end");

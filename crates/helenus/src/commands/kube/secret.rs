@@ -2,13 +2,11 @@
 //! Refuses values on the command line and on standard output.
 
 use super::asked;
-use super::render::refused;
 use crate::cli::kube::{Secret, SecretOf, SecretValues, TlsStores};
 use crate::error::{CommandError, code};
 use crate::outfile;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube;
 use helenus_cql::input;
 use helenus_model::format::Format;
@@ -81,9 +79,9 @@ fn stores(flags: &TlsStores, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         namespace: flags.namespace.clone(),
         ..Options::new(flags.form, &planned.release)
     };
-    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
+    let plan = render(&planned, &options)?;
     let [first, others @ ..] = &plan.secrets[..] else {
-        let text = format!("{} mounts no keystores from a Secret", flags.form.as_str());
+        let text = format!("{} mounts no keystores from a Secret", flags.form.word());
         let hint = "use --as plain or --as k8ssandra";
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     };
@@ -110,7 +108,7 @@ fn stores(flags: &TlsStores, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         manifest: stream(&shown),
     };
     if let Some(file) = &written.file {
-        let made = kube::new_secrets(&planned, &options, &plan).map_err(ClusterError::from)?;
+        let made = kube::new_secrets(&planned, &options, &plan)?;
         outfile::write_private(file, stream(&made).as_bytes())?;
     }
     print(&written, ui);

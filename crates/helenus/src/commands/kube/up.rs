@@ -1,7 +1,7 @@
 //! `helenus kube up` and `kube wait`: applies a cluster, and says what it waits for.
 //! Refuses to leave a person without the reason of a wait.
 
-use super::render::{files, options, refused};
+use super::render::{files, options};
 use super::view::{KubeStatus, caution_gone};
 use super::{Asked, asked, clusters, failed, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
@@ -13,7 +13,7 @@ use crate::commands::{self, bench, stress};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers as _, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{Class, ClusterError, Problem as _};
+use helenus_cluster::error::Class;
 use helenus_cluster::kube::{self, KubeState, Kubectl, Progress};
 use helenus_model::kube::operated::{Part, PartState};
 use helenus_model::kube::options::{Form, Options};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if matches!(flags.form, Form::HelmValues | Form::Kustomize) {
-        let text = format!("{} is not applied by helenus", flags.form.as_str());
+        let text = format!("{} is not applied by helenus", flags.form.word());
         let hint = "helenus kube render writes it, with the command that applies it";
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     }
@@ -43,15 +43,14 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         formed: true,
         ..options.clone()
     };
-    let rendered = render(&planned, &formed).map_err(|e| refused(&e))?;
+    let rendered = render(&planned, &formed)?;
     let all = clusters(context);
-    let old = all.find(&planned.name).map_err(ClusterError::from)?;
+    let old = all.find(&planned.name)?;
     let named = flags.kube_context.as_deref();
     let named = named.or(old.as_ref().map(|old| old.context.as_str()));
-    let kubectl = Kubectl::find(named).map_err(ClusterError::from)?;
+    let kubectl = Kubectl::find(named)?;
     let mut state = match old {
-        None => KubeState::new(&kubectl, (planned, asked), options)
-            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+        None => KubeState::new(&kubectl, (planned, asked), options)?,
         Some(old) => again(old, &kubectl, (planned, asked), options)?,
     };
     say_where(&kubectl, &rendered.namespaces, ui);
@@ -65,15 +64,15 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         return Ok(0);
     }
     if !flags.no_wait {
-        kube::operators(&kubectl, flags.form).map_err(ClusterError::from)?;
+        kube::operators(&kubectl, flags.form)?;
     }
-    kube::begin(&kubectl, &all, &state).map_err(ClusterError::from)?;
+    kube::begin(&kubectl, &all, &state)?;
     let applied = kube::apply(&kubectl, &all, &state).map_err(|error| {
         let hint = format!(
             "helenus kube rm {} takes back what was applied",
             state.name()
         );
-        CommandError::from(ClusterError::from(error)).or_else_hint(&hint)
+        CommandError::from(error).or_else_hint(&hint)
     })?;
     ui.note(&format!("{} applied", plural(applied, "object")));
     if flags.no_wait {
@@ -84,7 +83,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         return done(&view, then, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
-    kube::form(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
+    kube::form(&kubectl, &all, &mut state)?;
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
@@ -200,7 +199,7 @@ fn again(
 }
 
 fn view(kubectl: &Kubectl, state: &KubeState, ui: &Ui) -> Result<u8, CommandError> {
-    let pods = kube::pods(kubectl, state).map_err(ClusterError::from)?;
+    let pods = kube::pods(kubectl, state)?;
     let view = KubeStatus::new(state, pods, None, None)?;
     ui.result(&view, || view.text());
     Ok(0)
@@ -214,7 +213,7 @@ pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, Comma
         return done(&view, None, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
-    kube::form(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?;
+    kube::form(&kubectl, &clusters(context), &mut state)?;
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;

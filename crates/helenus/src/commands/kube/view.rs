@@ -7,7 +7,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, with_causes};
+use helenus_cluster::error::with_causes;
 use helenus_cluster::kube::{self, KubeState, Pod, Ring};
 use helenus_model::format::Format;
 use helenus_model::kube::waiting::Waiting;
@@ -73,7 +73,7 @@ impl KubeStatus {
         ring: Option<Ring>,
         ready_after_ms: Option<u64>,
     ) -> Result<Self, CommandError> {
-        let plan = state.rendered().map_err(ClusterError::from)?;
+        let plan = state.rendered()?;
         let view = |pod: Pod| {
             let own = |set: &&helenus_model::kube::PodSet| set.name == pod.set;
             let set = plan.sets.iter().find(own);
@@ -214,8 +214,8 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
         return list(context, ui);
     };
     let (state, kubectl) = known(name, context, ui)?;
-    let plan = state.rendered().map_err(ClusterError::from)?;
-    let pods = kube::pods(&kubectl, &state).map_err(ClusterError::from)?;
+    let plan = state.rendered()?;
+    let pods = kube::pods(&kubectl, &state)?;
     let ring = match kube::ring(&kubectl, &plan, &pods) {
         Ok(ring) => Some(ring),
         Err(error) => {
@@ -230,7 +230,7 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
     let view = KubeStatus {
         waiting: match whole {
             true => Vec::new(),
-            false => kube::waiting_now(&kubectl, &state).map_err(ClusterError::from)?,
+            false => kube::waiting_now(&kubectl, &state)?,
         },
         ..KubeStatus::new(&state, pods, ring, None)?
     };
@@ -253,13 +253,11 @@ pub(super) fn caution_gone(name: &str, ring: &Ring, pods: &[Pod], ui: &Ui) {
 
 fn list(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let all = clusters(context);
-    let names = all
-        .names()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let names = all.names()?;
     let mut found = Vec::new();
     for name in names {
-        let state = all.load(&name).map_err(ClusterError::from)?;
-        let plan = state.rendered().map_err(ClusterError::from)?;
+        let state = all.load(&name)?;
+        let plan = state.rendered()?;
         found.push(One {
             name,
             release: state.plan.release.clone(),

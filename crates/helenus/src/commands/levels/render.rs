@@ -8,7 +8,7 @@ use helenus_model::comparison::Conclusion;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::level_runs::{self, Difference, Row};
-use helenus_model::levels::{Cell, Crowded, Load, NotRun, Planned, Prediction, word};
+use helenus_model::levels::{Cell, Crowded, Load, NotRun, Planned, Prediction};
 use helenus_model::run_plan::Extent;
 use helenus_model::units::human_duration;
 use serde::Serialize;
@@ -132,7 +132,7 @@ fn predicted<'a>(cell: &'a Cell) -> impl Iterator<Item = Predicted<'a>> {
     cell.predicted
         .iter()
         .map(|(operation, prediction)| Predicted {
-            level: word(cell.level),
+            level: cell.level.word(),
             workload: cell.workload.word(),
             distance: &cell.distance.word,
             operation,
@@ -213,7 +213,7 @@ fn not_run(illegal: &[NotRun]) -> String {
         format!(
             "not run: {} at {}: {}\n",
             one.workload.word(),
-            word(one.level),
+            one.level.word(),
             one.why
         )
     };
@@ -226,7 +226,7 @@ pub(super) fn crowded(one: &Crowded, client_dc: &str) -> String {
         "{} at {}, {}, {}: {:.0} requests wait at once, for {} threads of {client_dc}'s nodes: ask for less, or make \
          them with --set native_transport_max_threads=N",
         one.workload.word(),
-        word(one.level),
+        one.level.word(),
         one.distance,
         one.load.words(),
         one.waiting.ceil(),
@@ -281,7 +281,7 @@ fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
     while let Some(first) = rest.first() {
         let length = rest.iter().take_while(|row| together(row, first)).count();
         let (block, after) = rest.split_at(length);
-        text.push_str(&self::block(block, word(of.reference)));
+        text.push_str(&self::block(block, of.reference.word()));
         rest = after;
     }
     let _infallible = writeln!(
@@ -352,25 +352,8 @@ fn trips(round_trips_us: &BTreeMap<String, u64>) -> String {
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let ms = |value: f64| format!("{value:.2}");
-    let maybe = |value: Option<f64>| value.map_or_else(dash, ms);
-    let name = word(row.level);
-    let mut cells = vec![
-        if row.again {
-            format!("{name} (again)")
-        } else {
-            name.to_owned()
-        },
-        format!("{:.0}", row.op_rate),
-        ms(row.latency.mean_ms),
-        maybe(row.latency.median_ms),
-        maybe(row.latency.p95_ms),
-        maybe(row.latency.p99_ms),
-        maybe(row.latency.p999_ms),
-        ms(row.latency.max_ms),
-        row.predicted.as_ref().map_or_else(dash, way),
-    ];
+    let mut cells = row.cells().to_vec();
+    cells.push(row.predicted.as_ref().map_or("–".to_owned(), way));
     if let Some(difference) = &row.difference {
         cells.extend(differs(difference));
     }

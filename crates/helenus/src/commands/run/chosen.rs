@@ -85,8 +85,7 @@ impl Chosen {
     /// # Errors
     /// An option that no table has, or a workload that takes none.
     pub(crate) fn with_table_options(&mut self, options: &[String]) -> Result<(), CommandError> {
-        let asked = self.workload.with_table_options(options);
-        asked.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
+        Ok(self.workload.with_table_options(options)?)
     }
 }
 
@@ -119,9 +118,7 @@ pub(crate) fn choose_on(
         let hint = format!("{}; a profile is a file: {words}.yaml", e.hint());
         CommandError::of(code::USAGE, &e).hint(hint)
     })?;
-    let made = known
-        .with(params)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let made = known.with(params)?;
     let names: Vec<&str> = known.phases.iter().map(|phase| phase.name).collect();
     if let Some(asked) = phase
         && !names.contains(&asked)

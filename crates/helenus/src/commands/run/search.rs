@@ -3,7 +3,6 @@
 use crate::cli::run::RunLoad;
 use crate::cli::{Shown, Warmup};
 use crate::commands::bench::{self, Live, ms};
-use crate::commands::{fault, metrics};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -95,16 +94,10 @@ pub(super) fn run(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let endpoint = metrics::of_run(shown.metrics, request, context, ui)?;
-    if let Where::Cluster(name) = &request.place
-        && let Ok(state) = context.clusters.load(name)
-    {
-        fault::caution(&state, context, ui)?;
-    }
     let slo = request.search.as_ref().and_then(|own| own.slo.as_deref());
     let slo = slo.and_then(|text| Slo::parse(text).ok());
     let mut seen = Seen {
-        live: Live::of(request, shown, context, ui),
+        live: Live::of(request, shown, context, ui)?,
         slo,
         number: 0,
         trials: 0,
@@ -112,12 +105,7 @@ pub(super) fn run(
         within,
         ui,
     };
-    let searched = search::search(context, request, within, &mut |event| {
-        if let (SearchEvent::Bench(event), Some(endpoint)) = (&event, &endpoint) {
-            endpoint.see(event);
-        }
-        seen.see(&event);
-    });
+    let searched = search::search(context, request, within, &mut |event| seen.see(&event));
     drop(seen);
     ended(searched.map_err(bench::failure)?, request, ui)
 }
@@ -140,8 +128,12 @@ impl Seen<'_> {
                 (self.number, self.trials) = (*number, 0);
                 self.prefix();
             }
-            SearchEvent::Bench(LabEvent::Ended(phase)) => self.trial(phase),
-            SearchEvent::Bench(event) => self.live.see(event),
+            SearchEvent::Bench(event) => {
+                self.live.see(event);
+                if let LabEvent::Ended(phase) = event {
+                    self.trial(phase);
+                }
+            }
             SearchEvent::Ended(_) => {}
         }
     }

@@ -8,7 +8,6 @@ use crate::commands::up::{self, NOTHING, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::stack::{self, Programs};
 use helenus_cluster::state::ClusterState;
@@ -76,7 +75,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let request = request(flags, ui)?;
     if flags.dry_run {
         let plan = context.dry_run(&request)?;
-        stack::may(plan.security, plan.network.as_ref()).map_err(ClusterError::from)?;
+        stack::may(plan.security, plan.network.as_ref())?;
         let address = plan.nodes[0].address;
         let stack = Stack::new(&flags.name, address, wanted(flags)?);
         Programs::check(context, &stack.request)?;

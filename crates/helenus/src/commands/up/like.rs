@@ -2,7 +2,7 @@
 //! Refuses to decide what is kept: the model does.
 
 use crate::cli::ClusterFlags;
-use crate::error::{CommandError, code};
+use crate::error::CommandError;
 use crate::ui::{Answers, Table};
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
@@ -25,11 +25,8 @@ pub(super) struct Production {
 /// Reads the file.
 pub(super) fn read(path: &Path) -> Result<Production, CommandError> {
     let text = input::text(path)?;
-    let manifest = manifest(&text).map_err(|e| {
-        CommandError::of(code::USAGE, &e)
-            .within(&path.display().to_string())
-            .hint(e.hint())
-    })?;
+    let wrong = |e| CommandError::from(e).within(&path.display().to_string());
+    let manifest = manifest(&text).map_err(wrong)?;
     Ok(Production {
         path: path.to_owned(),
         text,
@@ -54,11 +51,7 @@ impl Production {
             tokens: (flags.node.tokens != 1).then_some(flags.node.tokens),
         };
         let preset = request.preset;
-        let wrong = |e: LikeError| {
-            CommandError::of(code::USAGE, &e)
-                .within(&self.path.display().to_string())
-                .hint(e.hint())
-        };
+        let wrong = |e: LikeError| CommandError::from(e).within(&self.path.display().to_string());
         let (like, by_data_center) = match &self.manifest {
             Some(manifest) => {
                 let followed = manifest.follow(release, preset, beside).map_err(wrong)?;
@@ -145,7 +138,7 @@ impl Answers for Like {
         format!(
             "Cassandra {}, sizes and JVM flags of preset {}: {}",
             self.release,
-            self.preset.as_str(),
+            self.preset.word(),
             counts.join(", ")
         )
     }

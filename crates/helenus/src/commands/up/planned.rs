@@ -3,13 +3,14 @@
 
 use crate::cli::machine::Instances;
 use crate::cli::topology::Nodes;
-use crate::cli::{ClusterFlags, PinArg, PresetArg, Up};
+use crate::cli::{ClusterFlags, PinArg, Up};
 use crate::commands::machine;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::plan::{Folders, NodeWords};
+use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
 use helenus_model::sizing::{Instance, MachinePlan, Purpose, Sizing, Wish, plan};
 use std::os::unix::fs::MetadataExt as _;
@@ -51,7 +52,7 @@ pub(super) fn follow(
     if cluster.cassandra == "5.0" && cluster.cassandra_home.is_none() {
         cluster.cassandra.clone_from(&plan.release);
     }
-    flags.preset = flags.preset.or(Some(PresetArg::Bench));
+    flags.preset = flags.preset.or(Some(PresetName::Bench));
     let release = super::facts(&super::source(cluster))?;
     let said = cluster.clone();
     let alike =
@@ -74,11 +75,7 @@ pub(super) fn follow(
         };
         if flags.pin.unwrap_or(PinArg::Numa) == PinArg::Numa {
             let pin = instance.pin(&here);
-            words.pin = pin.map_err(|e| {
-                CommandError::of(code::USAGE, &e)
-                    .within(&place)
-                    .hint(e.hint())
-            })?;
+            words.pin = pin.map_err(|e| CommandError::from(e).within(&place))?;
         }
         if said.data_dir.is_empty() && said.commitlog_dir.is_none() {
             words.folders = folders(instance).map_err(|e| e.within(&place))?;
@@ -95,11 +92,8 @@ pub(super) fn follow(
 }
 
 fn read(path: &Path) -> Result<MachinePlan, CommandError> {
-    MachinePlan::parse(&input::text(path)?).map_err(|e| {
-        CommandError::of(code::USAGE, &e)
-            .within(&path.display().to_string())
-            .hint(e.hint.clone())
-    })
+    MachinePlan::parse(&input::text(path)?)
+        .map_err(|e| CommandError::from(e).within(&path.display().to_string()))
 }
 
 fn of_this_machine(
@@ -108,14 +102,13 @@ fn of_this_machine(
     context: &Context,
 ) -> Result<MachinePlan, CommandError> {
     let machine = machine::from(None, context)?;
-    plan(&Sizing {
+    Ok(plan(&Sizing {
         machine: &machine,
         release: super::facts(&super::source(&flags.cluster))?,
         purpose: Purpose::Throughput,
         wish: Wish::default(),
         instances: asked.number(),
-    })
-    .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
+    })?)
 }
 
 /// The settings of an instance before those of a person; of the JVM's flags, the last one counts.
@@ -141,9 +134,7 @@ fn own_words(
     let said_flag = |flag: &&String| !said.node.jvm.iter().any(|own| names(own) == names(flag));
     let mut set = Vec::new();
     for (key, value) in &instance.set {
-        let checked = release
-            .check(key, &value.to_string())
-            .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+        let checked = release.check(key, &value.to_string())?;
         let begins = format!("{key}=");
         let name = format!("{}=", checked.name);
         let of_person = |own: &String| own.starts_with(&begins) || own.starts_with(&name);

@@ -2,16 +2,15 @@
 //! Refuses a file beside flags that say the same.
 
 use crate::cli::topology::TopologyArgs;
-use crate::cli::{ClusterFlags, PresetArg, Up};
+use crate::cli::{ClusterFlags, Up};
 use crate::commands::topology::{distances, held};
 use crate::error::{CommandError, code};
-use clap::ValueEnum as _;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
 use helenus_model::like::Manifest;
 use helenus_model::plan::{ClusterPlan, NodeWords};
 use helenus_model::preset::PresetName;
-use helenus_model::release::Release;
+use helenus_model::release::{KeyError, Release};
 use helenus_model::topology::file::{self, TopologyFile};
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::topology::link::LinkPreset;
@@ -28,30 +27,19 @@ pub(crate) struct Shape {
     words: Words,
 }
 
-/// An error of a topology, as one of usage.
-pub(crate) fn usage(error: &TopologyError) -> CommandError {
-    CommandError::of(code::USAGE, error).hint(error.hint())
-}
-
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<TopologyFile, CommandError> {
     let text = input::text(path)?;
-    file::read(&text).map_err(|e| {
-        CommandError::of(code::USAGE, &e)
-            .within(&path.display().to_string())
-            .hint(e.hint.clone())
-    })
+    file::read(&text).map_err(|e| CommandError::from(e).within(&path.display().to_string()))
 }
 
 /// What the flags of `up` ask for.
 pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     let mut cluster = flags.cluster.clone();
-    let preset = flags.preset.map(PresetName::from);
+    let preset = flags.preset;
     let Some(path) = &flags.topology.topology else {
         return Ok(Shape {
-            topology: from_flags(&flags.topology, &cluster)
-                .topology()
-                .map_err(|e| usage(&e))?,
+            topology: from_flags(&flags.topology, &cluster).topology()?,
             preset,
             cluster,
             words: Words::default(),
@@ -109,7 +97,7 @@ pub(crate) fn of_manifest(flags: &Up, manifest: &Manifest) -> Result<Shape, Comm
     {
         cluster.cassandra.clone_from(release);
     }
-    let mut topology = distant(manifest.topology.clone(), said).map_err(|e| usage(&e))?;
+    let mut topology = distant(manifest.topology.clone(), said)?;
     // Flags of a data centre come last on the command line of its nodes.
     let name = |flag: &String| flag.split('=').next().map(|name| name.replace(":-", ":+"));
     for dc in &mut topology.data_centers {
@@ -124,7 +112,7 @@ pub(crate) fn of_manifest(flags: &Up, manifest: &Manifest) -> Result<Shape, Comm
     }
     Ok(Shape {
         topology,
-        preset: flags.preset.map(PresetName::from),
+        preset: flags.preset,
         cluster,
         words: Words {
             jvm: manifest.jvm.clone(),
@@ -150,13 +138,14 @@ fn distant(mut topology: Topology, flags: &TopologyArgs) -> Result<Topology, Top
 
 /// The preset of that name, which stands at `place`.
 pub(crate) fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
-    let arg = PresetArg::from_str(name, true).map_err(|_| {
-        let known = PresetName::ALL.map(|p| p.as_str().to_owned());
+    let mut all = PresetName::ALL.into_iter();
+    let found = all.find(|preset| preset.word().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let known = PresetName::ALL.map(|p| p.word().to_owned());
         CommandError::new(code::USAGE, format!("no such preset: {name}"))
             .within(place)
             .hint(helenus_model::topology::name_hint(name, &known))
-    });
-    arg.map(PresetName::from)
+    })
 }
 
 /// The model's form of the flags.
@@ -207,9 +196,7 @@ pub(crate) fn by_node(
             folders: None,
         };
         for text in &place.words.set {
-            let wrong = |e: helenus_model::release::KeyError| {
-                CommandError::of(code::USAGE, &e).within(dc).hint(e.hint())
-            };
+            let wrong = |e: KeyError| CommandError::from(e).within(dc);
             let (key, value) = helenus_model::release::split_assignment(text).map_err(wrong)?;
             let checked = release.check(key, value).map_err(wrong)?;
             words.set.push((checked.name, checked.value));

@@ -93,7 +93,7 @@ fn built_in(name: &str, flags: &Check) -> Result<ProfileWorkload, CommandError> 
         let hint = format!("{}; a profile is a file, such as {name}.yaml", error.hint());
         CommandError::of(code::USAGE, &error).hint(hint)
     })?;
-    let made = known.with(&flags.params).map_err(|e| super::refused(&e))?;
+    let made = known.with(&flags.params)?;
     match made.workload {
         Workload::Profiles(profiles) => Ok(profiles),
         Workload::Standard1 | Workload::Custom(_) => {
