@@ -361,7 +361,7 @@ mod tests {
             let wrong = graph(&[
                 ("lib.rs", "pub mod a;\n\nmod b;\nmod c;\n"),
                 ("a.rs", form),
-                ("b.rs", "use crate::a::A; // and up is as it should be"),
+                ("b.rs", "use crate::a::A; // and up is right"),
                 ("c.rs", ""),
             ])
             .wrong();

@@ -10,6 +10,8 @@ use syn::visit::{self, Visit};
 /// Phrases in small letters, each with what takes its place.
 const RETIRED: &[(&str, &str)] = &[
     ("a cluster of yours", "your cluster"),
+    ("as it should be", "say what holds"),
+    ("as they should be", "say what holds"),
     ("asked after the runs", "set after the runs"),
     ("be believed", "valid, or invalid"),
     ("begin anew", "start again"),

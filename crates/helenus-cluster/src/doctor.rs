@@ -19,7 +19,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// As it should be.
+    /// It passes.
     Good,
     /// Something is less than it could be.
     Caution,

@@ -61,7 +61,7 @@ pub enum MbeansError {
         /// Where it should.
         address: SocketAddr,
     },
-    /// The agent does not answer as it should.
+    /// The agent gives no answer, or a wrong one.
     #[error("the agent in {node} does not answer")]
     Silent {
         /// Node.

@@ -46,7 +46,7 @@ const GATEWAY_WITHIN: Duration = Duration::from_secs(2);
 pub enum PartState {
     /// It answers.
     Up,
-    /// Its process lives, and does not answer, or not as it should.
+    /// Its process lives, and gives no answer, or a wrong one.
     Silent,
     /// It has no process.
     Down,
@@ -68,7 +68,7 @@ impl PartState {
         }
     }
 
-    /// Whether it is as it should be.
+    /// Whether it is up or installed.
     pub fn is_well(self) -> bool {
         matches!(self, Self::Up | Self::Installed)
     }

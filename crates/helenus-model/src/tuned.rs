@@ -49,7 +49,7 @@ pub struct Check {
     pub item: &'static str,
     /// The device that it is about; absent where it is about the machine.
     pub on: Option<String>,
-    /// Whether it is as it should be.
+    /// Whether it passes: it has a value that is wanted.
     pub good: bool,
     /// How much it matters.
     pub severity: Severity,

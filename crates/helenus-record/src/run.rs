@@ -61,7 +61,7 @@ pub enum RunState {
 /// How a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// As it should.
+    /// Its result is valid.
     Complete,
     /// Stopped by a person.
     Interrupted,

@@ -42,7 +42,7 @@ use std::fmt::Write as _;
 
 /// Exit codes, as in `helenus --help` and docs/errors.md.
 pub(crate) mod code {
-    /// What was looked at is not as it should be.
+    /// What was checked does not pass.
     pub(crate) const BAR: u8 = 1;
     /// What was asked for: flags, files, unknown names, a refused cluster.
     pub(crate) const USAGE: u8 = 2;

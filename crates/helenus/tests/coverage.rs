@@ -392,8 +392,11 @@ fn campaigns(root: &Path) -> BTreeSet<String> {
         }
     }
     let list = read(&root.join("xtask/src/prove.rs"));
-    let alone = list.split("println!(\"{:<10} {}\", \"").skip(1);
-    found.extend(alone.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+    let alone = list.lines().filter_map(|line| {
+        let (name, about) = line.trim().strip_prefix("(\"")?.split_once("\", ")?;
+        about.ends_with("::ABOUT),").then(|| name.to_owned())
+    });
+    found.extend(alone);
     found
 }
 

@@ -254,7 +254,7 @@ pub(super) fn wait(mut one: Started, stack: &Stack, cancel: &Cancel) -> Result<(
     }
 }
 
-/// Whether the part's own process answers as it should.
+/// Whether the part's own process gives the right answer.
 pub(super) fn answers(stack: &Stack, part: Part, pid: i32) -> bool {
     let Some(at) = stack.at(part) else {
         return false;

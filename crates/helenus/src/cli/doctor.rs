@@ -19,8 +19,8 @@ use std::path::PathBuf;
 even after a kill. A reboot resets values of the kernel: --script and --systemd set them at
 every boot.
 
-Exit codes of --production, --fix and --undo: 0 all is as it should be, 1 an item is not, 3 a
-change failed.")]
+Exit codes of --production, --fix and --undo: 0 all items pass, 1 an item does not, 3 a change
+failed.")]
 #[group(multiple = true)]
 pub(crate) struct Doctor {
     /// Check the settings that a database in production needs: limits, memory, network, processors, disks, clock

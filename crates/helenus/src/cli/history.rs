@@ -59,7 +59,7 @@ pub(crate) enum StateArg {
     Running,
     /// Its process was killed
     Broken,
-    /// It ended as it should
+    /// It ended, and its result is valid
     Complete,
     /// It was interrupted, as by Ctrl-C
     Interrupted,

@@ -53,7 +53,7 @@ struct StackStatus {
     /// How long `up` took; absent in `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
-    /// Whether each part is as it should be.
+    /// Whether each part is up or installed.
     well: bool,
     /// Memory of all parts in bytes.
     memory_bytes: u64,

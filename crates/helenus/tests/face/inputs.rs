@@ -105,7 +105,7 @@ fn with_files() -> TestLab {
     lab
 }
 
-/// What is wrong with the answer to a file of this sort; none where it is as it should be.
+/// What is wrong with the answer to a file of this sort; none where it is right.
 fn wrong(lab: &TestLab, line: &str, file: &str, told: &str) -> Option<String> {
     let path = if file.starts_with('/') {
         file.to_owned()

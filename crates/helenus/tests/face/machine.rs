@@ -133,7 +133,7 @@ fn a_plan_of_one_instance_starts() {
     lab.done(&["up", "x", "--plan", "p.toml"]);
 }
 
-/// A machine with two settings that are not as they should be.
+/// A machine with two settings that do not pass.
 const BAD: &str = r#"format = "helenus.machine/1"
 [processors]
 logical = 8
@@ -155,7 +155,7 @@ fn production_settings_are_held_against_a_machine() {
     shot!(lab.run(&["doctor", "--production", "--from", "bad.toml"]), @"
     exit code: 1
     --- standard output
-    2 of 4 items are not as they should be
+    2 of 4 items do not pass
 
     severity  item                   found  should be
     high      max-map-count          65530  1048575

@@ -1,4 +1,4 @@
-//! A cluster's life as it should be: up, list, pause, resume, kill, stop, start, logs, rm.
+//! A cluster's life where nothing fails: up, list, pause, resume, kill, stop, start, logs, rm.
 //! Refuses to believe the words alone: processes, ports and folders are looked at.
 
 use crate::lab::{PATIENCE, TestLab, look};

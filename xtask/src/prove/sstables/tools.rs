@@ -14,7 +14,7 @@ use std::process::{Command, Output, Stdio};
 
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/sstables.py");
 
-/// Words of lines of the log that say of a file that it is not as it should be.
+/// Words of lines of the log that say of a file that it is damaged.
 const COMPLAINS: [&str; 5] = ["WARN", "ERROR ", "Corrupt", "nable to", "dropped"];
 
 /// Such lines that every table has: nothing is dropped; and 5.0 says the second of the last partitions of any table, since

@@ -37,11 +37,8 @@ impl Answers for Production {
     fn answer(&self) -> String {
         let bad = self.checks.iter().filter(|check| !check.good).count();
         let text = match bad {
-            0 => format!("all {} items are as they should be", self.checks.len()),
-            bad => format!(
-                "{bad} of {} items are not as they should be",
-                self.checks.len()
-            ),
+            0 => format!("all {} items pass", self.checks.len()),
+            bad => format!("{bad} of {} items do not pass", self.checks.len()),
         };
         let would = if self.dry_run { "would be " } else { "" };
         let mut done = String::new();
@@ -169,7 +166,7 @@ fn first_line(text: &str) -> &str {
     }
 }
 
-/// For people: `lists` what is not as it should be; `here` is false where it is about another machine.
+/// For people: `lists` the items that do not pass; `here` is false where it is about another machine.
 fn text(report: &Production, lists: bool, here: bool) -> String {
     let mut text = format!("{}\n", report.answer());
     let changed = report.changes.iter().map(|c| (c, &c.before, &c.set));

@@ -33,7 +33,7 @@ const POD_RESTART: Duration = Duration::from_secs(20);
 const FURTHER_POD: Duration = Duration::from_secs(10);
 const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(4);
 
-/// The same of nodes on hosts, which Ansible stops and starts: it took 62 s to find six hosts as they should be
+/// The same of nodes on hosts, which Ansible stops and starts: it took 62 s to find that six hosts need no change
 /// (docs/hosts.md).
 const HOST_RESTART: Duration = Duration::from_secs(50);
 const FURTHER_HOST: Duration = Duration::from_secs(10);
