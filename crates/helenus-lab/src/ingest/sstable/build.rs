@@ -171,28 +171,23 @@ pub(super) fn all(
             });
         }
         drop(tell);
-        let mut all = Ok(Built::default());
-        let keep = |all: &mut io::Result<Built>, ended: io::Result<Built>| match (&mut *all, ended)
-        {
-            (Ok(sum), Ok(one)) => sum.add(one),
-            // What came first is why.
-            (Ok(_), Err(why)) => {
-                stop.store(true, Ordering::Relaxed);
-                *all = Err(why);
-            }
-            (Err(_), _) => {}
-        };
+        let (mut all, mut why) = (Built::default(), None);
         loop {
-            match ended.recv_timeout(LOOK_AGAIN) {
-                Ok(built) => keep(&mut all, built),
-                Err(RecvTimeoutError::Timeout) if all.is_ok() => {
+            let ended = match ended.recv_timeout(LOOK_AGAIN) {
+                Ok(built) => built,
+                Err(RecvTimeoutError::Disconnected) => return why.map_or(Ok(all), Err),
+                Err(RecvTimeoutError::Timeout) => {
                     let rows = done.iter().map(|rows| rows.load(Ordering::Relaxed)).sum();
-                    if let Err(why) = look(rows) {
-                        keep(&mut all, Err(why));
-                    }
+                    look(rows).map(|()| Built::default())
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return all,
+            };
+            match ended {
+                Ok(one) => all.add(one),
+                // What came first is why.
+                Err(error) => {
+                    stop.store(true, Ordering::Relaxed);
+                    why.get_or_insert(error);
+                }
             }
         }
     })
