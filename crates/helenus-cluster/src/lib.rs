@@ -21,6 +21,7 @@ pub mod paths;
 pub mod process;
 mod socket;
 pub mod state;
+mod together;
 pub mod wall;
 
 // Network: how nodes are reached, and who answers there.

@@ -10,6 +10,7 @@ use crate::machine;
 use crate::reach::{self, cql_address};
 use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, NodeCondition, condition};
+use crate::together::at_once;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::baseline;
@@ -377,19 +378,10 @@ fn each<T: Send>(
     clients: &mut BTreeMap<String, Client>,
     ask: impl Fn(&str, &mut Client) -> Result<T, String> + Sync,
 ) -> Result<BTreeMap<String, T>, String> {
-    std::thread::scope(|scope| {
-        let asked: Vec<_> = clients
-            .iter_mut()
-            .map(|(name, client)| (name, scope.spawn(|| ask(name, client))))
-            .collect();
-        let told = asked.into_iter().map(|(name, answer)| {
-            let answer = answer
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok((name.clone(), answer?))
-        });
-        told.collect()
-    })
+    let answers = at_once(clients.iter_mut(), |(name, client)| {
+        Ok((name.clone(), ask(name, client)?))
+    });
+    answers.into_iter().collect()
 }
 
 fn look(client: &mut Client) -> Result<Sight, ClientError> {

@@ -5,11 +5,11 @@ use crate::context::Context;
 use crate::error::{Class, ClusterError, Problem};
 use crate::mbeans::{Ask, Mbeans, MbeansError};
 use crate::state::ClusterState;
+use crate::together::at_once;
 use helenus_model::server_times::{Buckets, Timer};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::thread;
 use std::time::Duration;
 
 /// Longest wait for one node's answer: what comes later is of another moment.
@@ -158,18 +158,4 @@ fn asked(keyspaces: &BTreeSet<String>) -> Vec<Asked> {
 
 fn numbers(values: &Value) -> Option<Vec<u64>> {
     values.as_array()?.iter().map(Value::as_u64).collect()
-}
-
-/// The same for each, in threads beside each other; in order.
-fn at_once<T: Sync, R: Send>(each: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let work = &work;
-    thread::scope(|scope| {
-        let threads: Vec<_> = each
-            .iter()
-            .map(|one| scope.spawn(move || work(one)))
-            .collect();
-        let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
 }

@@ -6,6 +6,7 @@ use crate::cancel::Cancel;
 use crate::error::{Class, ClusterError, Problem};
 use crate::reach;
 use crate::ring_view;
+use crate::together::at_once;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::access::Access;
@@ -37,17 +38,7 @@ pub struct NodeState {
 /// All nodes, asked at the same time.
 pub fn nodes(state: &HostsState, plan: &HostsPlan, access: &Access) -> Vec<NodeState> {
     let port = state.plan.ports.cql;
-    std::thread::scope(|scope| {
-        let asked: Vec<_> = plan
-            .nodes
-            .iter()
-            .map(|node| scope.spawn(move || one(node, port, access)))
-            .collect();
-        asked
-            .into_iter()
-            .filter_map(|one| one.join().ok())
-            .collect()
-    })
+    at_once(&plan.nodes, |node| one(node, port, access))
 }
 
 /// Asks all nodes until they serve. `see` gets how many do.

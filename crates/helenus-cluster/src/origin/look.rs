@@ -9,6 +9,7 @@ use crate::reach;
 use crate::reach::cql_address;
 use crate::socket::listens;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
+use crate::together::at_once;
 use fs_err as fs;
 use helenus_cql::codec::Consistency;
 use helenus_cql::{Client, ClientError};
@@ -53,22 +54,8 @@ pub(crate) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
             }
         }
     }
-    let looked: Vec<Result<Node, ClusterError>> = std::thread::scope(|scope| {
-        let looks: Vec<_> = state
-            .plan
-            .nodes
-            .iter()
-            .zip(pids)
-            .map(|(plan, pid)| scope.spawn(move || one(state, plan, pid)))
-            .collect();
-        looks
-            .into_iter()
-            .map(|look| match look.join() {
-                Ok(node) => node,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
-    });
+    let nodes = state.plan.nodes.iter().zip(pids);
+    let looked = at_once(nodes, |(plan, pid)| one(state, plan, pid));
     looked.into_iter().collect()
 }
 
