@@ -101,9 +101,24 @@ impl Terminal {
 
     /// Waits until nobody edits a line: what runs then takes Ctrl-C as a signal.
     pub(crate) fn expect_running(&self) {
-        super::look::wait_for("a terminal without an editor", PATIENCE, || {
+        self.expect_modes("a terminal without an editor", |modes| {
+            modes.contains(LocalModes::ICANON | LocalModes::ISIG)
+        });
+    }
+
+    /// Types Ctrl-D at the next prompt and waits for the end; returns the exit code. Before the editor has the terminal, Ctrl-D
+    /// would be its end of file, which nobody reads.
+    #[track_caller]
+    pub(crate) fn leave(&mut self) -> String {
+        self.expect_modes("an editor", |modes| !modes.contains(LocalModes::ICANON));
+        self.type_keys("\x04");
+        self.end()
+    }
+
+    fn expect_modes(&self, what: &str, right: impl Fn(LocalModes) -> bool) {
+        super::look::wait_for(what, PATIENCE, || {
             let modes = tcgetattr(&self.keyboard).expect("a terminal").local_modes;
-            match modes.contains(LocalModes::ICANON | LocalModes::ISIG) {
+            match right(modes) {
                 true => Ok(()),
                 false => Err(format!("{modes:?}")),
             }

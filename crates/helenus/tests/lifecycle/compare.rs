@@ -135,22 +135,30 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
 fn a_rate_that_no_side_has_is_found_once() {
     let open = side(0.01, "").replace("rate = 400\n", "");
     let lab = sides(&open, &open);
-    let (_, made, told) = compared(&lab, &["--pairs", "1"]);
+    let said = lab.run(&[&AB[..], &["--pairs", "1"]].concat());
     // Other comparisons may be waited for first.
-    assert!(told.contains("one run of A finds the rate"), "{told}");
+    let told = &said.err;
+    assert!(told.contains("one run of A finds the rate"), "{said}");
     assert!(
         told.contains("every restart without a rate of its own runs at "),
-        "{told}"
+        "{said}"
     );
-    let rate = |run: &Value| -> Value {
-        let run = run.as_str().expect("a run");
-        let shown = lab.json(&["history", "show", run]);
-        shown["plan"]["phases"][0]["rate_per_s"].clone()
-    };
-    let rates = ["a", "b"].map(|side| rate(&made[side]["runs"][0]));
-    assert!(rates[0].is_number() && rates[0] == rates[1], "{rates:?}");
-    // The run that found it, and the pair.
-    assert_eq!(states(&lab).len(), 3);
+    let listed = lab.json(&["history"]);
+    let runs = listed["runs"].as_array().expect("runs");
+    let rates: Vec<Value> = runs
+        .iter()
+        .map(|run| {
+            let id = run["id"].as_str().expect("an id");
+            lab.json(&["history", "show", id])["plan"]["phases"][0]["rate_per_s"].clone()
+        })
+        .collect();
+    // The run that found it, and the pair; a busy machine may have spoiled it, and then there is another.
+    assert!(
+        rates.len() >= 3 && rates.len() % 2 == 1,
+        "{rates:?}\n{said}"
+    );
+    assert!(rates[0].is_number(), "{rates:?}");
+    assert!(rates.iter().all(|rate| *rate == rates[0]), "{rates:?}");
 }
 
 #[test]

@@ -59,8 +59,7 @@ fn tab_completes_keywords_commands_and_what_the_cluster_has() {
     at.type_keys("\x03");
     at.expect("c/node1:shop> ");
     at.expect("c/node1:shop> ");
-    at.type_keys("\x04");
-    assert_eq!(at.end(), "0");
+    assert_eq!(at.leave(), "0");
 }
 
 #[test]
@@ -85,8 +84,7 @@ fn rows_come_page_by_page_and_tables_fit_the_terminal() {
     at.expect("---MORE---");
     at.type_keys("q");
     at.expect("(2 rows, and there are more)");
-    at.type_keys("\x04");
-    assert_eq!(at.end(), "0");
+    assert_eq!(at.leave(), "0");
 }
 
 #[test]
@@ -107,8 +105,7 @@ fn ctrl_c_cancels_the_line_or_the_running_statement_and_the_session_goes_on() {
     at.type_keys("SELECT rack FROM system.local;\r");
     at.expect(" rack\r\n");
     at.expect("(1 rows)");
-    at.type_keys("\x04");
-    assert_eq!(at.end(), "0");
+    assert_eq!(at.leave(), "0");
 }
 
 #[test]
@@ -120,8 +117,7 @@ fn history_is_kept_for_the_next_session_and_passwords_are_not() {
     first.expect("(1 rows)");
     first.type_keys("CREATE ROLE ada WITH PASSWORD = 'love lace';\r");
     first.expect("invalid request");
-    first.type_keys("\x04");
-    assert_eq!(first.end(), "0");
+    assert_eq!(first.leave(), "0");
     let file = lab.path("home/state/cqlsh_history");
     let kept = fs_err::read_to_string(&file).expect("a history");
     assert!(
@@ -153,8 +149,7 @@ fn a_node_that_came_back_is_connected_to_again_in_the_same_keyspace() {
     at.expect("the server closed the connection");
     at.type_keys("SELECT rack FROM system.local;\r");
     at.expect("(1 rows)");
-    at.type_keys("\x04");
-    assert_eq!(at.end(), "0");
+    assert_eq!(at.leave(), "0");
 }
 
 #[test]
