@@ -250,11 +250,26 @@ proptest! {
         let mut outbox = Outbox::new();
         inbox.expect(framing);
         outbox.frame_from_here(framing);
+        // What is written in place makes the same bytes, and what fails makes none.
+        let mut written = Outbox::new();
+        written.frame_from_here(framing);
         for one in &sent {
             prop_assert!(outbox.pushed() <= outbox.rest().len());
             outbox.push(&plain(one));
+            let failed = written.write(|out| {
+                out.push(7);
+                Err(())
+            });
+            prop_assert_eq!(failed, Err(()));
+            let done = written.write(|out| {
+                out.extend(plain(one));
+                Ok::<(), ()>(())
+            });
+            prop_assert_eq!(done, Ok(()));
         }
         outbox.seal();
+        written.seal();
+        prop_assert_eq!(outbox.rest(), written.rest());
         let bytes = outbox.rest().to_vec();
         prop_assert_eq!(outbox.took(bytes.len()), bytes.len());
         let mut received = Vec::new();

@@ -6,6 +6,7 @@ mod event;
 mod kept;
 mod pods;
 mod prepare;
+mod processors;
 mod record;
 mod request;
 mod searching;
@@ -355,7 +356,7 @@ impl Bench<'_> {
             cell: request.cell.clone(),
             processes: request.processes,
             process: None,
-            cpus: request.generator_cpus.clone(),
+            cpus: self.generator_cpus(),
             connections: request.connections,
             compression: request.compression,
             search: request.search.clone(),

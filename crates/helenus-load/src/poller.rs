@@ -15,8 +15,9 @@ use std::os::fd::{AsFd, OwnedFd};
 /// What the timer was added as: it is not among what is ready.
 const TIMER: usize = usize::MAX;
 
-/// Sockets that one wait reports at most; the others are reported by the next.
-const EVENTS: usize = 256;
+/// Sockets that one wait reports at most; the next reports the others before these again. What answers let start then
+/// starts while they are still in the processor's caches.
+const EVENTS: usize = 16;
 
 /// Sockets that are waited for.
 pub(crate) struct Poller {

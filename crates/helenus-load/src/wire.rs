@@ -5,6 +5,7 @@
 //! connection. Other threads only open connections and watch the cluster; they hand over what they have.
 
 mod bulk;
+mod choice;
 mod custom;
 mod dialer;
 mod fault;
@@ -19,19 +20,18 @@ use crate::endpoint::{Call, Ended, Endpoint, EndpointError, Fault, Over};
 use crate::poller::Poller;
 use crate::stop::Stop;
 use crate::sys;
+use choice::{Chooser, Node, SENT_AT_ONCE};
 use dialer::{Access, News};
 use helenus_cql::client::{Compression, ConnectOptions, Credentials, HandedOver, Secret, Tls};
 use helenus_cql::codec::envelope::{Opcode, flag};
-use helenus_cql::codec::{
-    Answer, Consistency, Request, ServerErrorKind, Version, answer, tracing_id,
-};
+use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, answer, tracing_id};
 use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use helenus_model::workload::own::Unchecked;
 use link::{Link, Lost, Waits};
-use map::{Map, Peer, Routes};
+use map::{Map, Routes};
 pub(crate) use opening::Ways;
 use opening::{Opening, joined, may_coordinate};
 use statement::{Draft, Statement, envelope, is_prepared, learn, unsendable};
@@ -47,9 +47,6 @@ use traffic::Traffic;
 
 /// Longest wait for a connection, and for each request before the load begins.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-
-/// Bytes that are sent before the pass ends: encoding so many takes some ten microseconds.
-const SENT_AT_ONCE: usize = 16 << 10;
 
 /// How long a wait lasts where there is no connection at all.
 const PAUSE_WITHOUT_LINKS_NS: u64 = 1_000_000;
@@ -79,25 +76,13 @@ pub(crate) struct Wire {
     slots: Vec<Slot>,
     /// What ended without an answer.
     failed: Vec<Ended>,
-    /// The state of the numbers by which one of several replicas is chosen.
-    random: u64,
-}
-
-/// A node that may coordinate, or might once its data centre was chosen.
-struct Node {
-    peer: Peer,
-    may_coordinate: bool,
-    links: Vec<usize>,
-    /// Connections that are being opened.
-    dialled: usize,
+    chooser: Chooser,
 }
 
 /// The operation in a slot.
 #[derive(Default)]
 struct Slot {
     draft: Draft,
-    /// The request's envelope, to be sent again where the node has forgotten the statement.
-    envelope: Vec<u8>,
     start_ns: u64,
     place: Place,
     forgotten: u8,
@@ -215,7 +200,7 @@ impl Wire {
             poller: Poller::new().map_err(machinery)?,
             slots: Vec::new(),
             failed: Vec::new(),
-            random: 0x9e37_79b9_7f4a_7c15,
+            chooser: Chooser::default(),
             opening: None,
         };
         wire.meet(&opening.map);
@@ -242,12 +227,7 @@ impl Wire {
                     node.peer = peer.clone();
                     node.may_coordinate = may_coordinate;
                 }
-                None => self.nodes.push(Node {
-                    peer: peer.clone(),
-                    may_coordinate,
-                    links: Vec::new(),
-                    dialled: 0,
-                }),
+                None => self.nodes.push(Node::new(peer.clone(), may_coordinate)),
             }
         }
         let coordinators = self.nodes.iter().enumerate();
@@ -320,30 +300,14 @@ impl Wire {
         }
     }
 
-    /// The link that a request takes: to one of the partition's replicas, else to any node that may coordinate.
+    /// The link that a request takes.
     fn choose(&mut self, routing: Option<(usize, i64)>) -> Option<usize> {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
         let routes = routing.and_then(|(place, token)| {
             let keyspace = self.statements[place].keyspace.as_ref()?;
             Some((self.routes.get(keyspace)?, token))
         });
         let replicas = routes.map_or(&[][..], |(routes, token)| routes.of(token));
-        // Other bits choose the node than the connection: else each node would have its favourite one.
-        let (by_node, by_link) = (self.random >> 40, self.random >> 16 & 0xff_ffff);
-        let turn = |by: u64, count: usize, at: usize| (by as usize % count + at) % count;
-        let has_room = |at: &usize| self.links[*at].as_ref().is_some_and(Link::has_room);
-        let link = |node: usize| {
-            let Node { links, .. } = self.nodes.get(node).filter(|node| node.may_coordinate)?;
-            let count = links.len();
-            let mut in_turn = (0..count).map(|at| links[turn(by_link, count, at)]);
-            in_turn.find(has_room)
-        };
-        let (some, all) = (replicas.len(), self.nodes.len());
-        let mut of_replicas = (0..some).map(|at| replicas[turn(by_node, some, at)]);
-        let mut of_all = (0..all).map(|at| turn(by_node, all, at));
-        of_replicas.find_map(link).or_else(|| of_all.find_map(link))
+        self.chooser.choose(&mut self.nodes, &self.links, replicas)
     }
 
     /// Makes a slot's request and puts it on a link.
@@ -351,41 +315,37 @@ impl Wire {
         let slot = &mut self.slots[at];
         self.traffic.make(&self.statements, &mut slot.draft)?;
         let routing = slot.draft.routing(&self.statements);
-        let chosen = self.choose(routing);
-        let link_at = chosen.ok_or_else(fault::of_no_connection)?;
+        let link_at = self.choose(routing).ok_or_else(fault::of_no_connection)?;
+        self.send(at, link_at)
+    }
+
+    /// Puts a slot's request on a link.
+    fn send(&mut self, at: usize, link_at: usize) -> Result<(), Fault> {
         let slot = &mut self.slots[at];
-        let version = self.links[link_at]
-            .as_ref()
-            .map_or(Version::V5, |l| l.version);
+        let link = self.links[link_at].as_mut();
+        let link = link.ok_or_else(fault::of_no_connection)?;
+        if link.pending() == 0 {
+            self.unsent.push(link_at);
+        }
+        let version = link.version;
         let opcode = match slot.draft.batch.is_some() {
             true => Opcode::Batch,
             false => Opcode::Execute,
         };
-        envelope(&mut slot.envelope, (version, slot.flags, opcode), |out| {
-            slot.draft
-                .encode(&self.statements, version, self.consistency, out)
-        })
-        .map_err(|error| unsendable(&error))?;
-        self.push(at, link_at);
-        Ok(())
-    }
-
-    /// Puts a slot's envelope on a link.
-    fn push(&mut self, at: usize, link_at: usize) {
-        let slot = &mut self.slots[at];
-        let Some(link) = &mut self.links[link_at] else {
-            return;
-        };
-        if link.pending() == 0 {
-            self.unsent.push(link_at);
-        }
+        let (draft, flags) = (&slot.draft, slot.flags);
+        let pushed = link.push(Waits::Slot(at), |stream, out| {
+            envelope(out, (version, flags, stream, opcode), |out| {
+                draft.encode(&self.statements, version, self.consistency, out)
+            })
+        });
+        let stream = pushed.map_err(|error| unsendable(&error))?;
         // A link without a free stream is never chosen.
-        if let Some(stream) = link.push(&mut slot.envelope, Waits::Slot(at)) {
-            slot.place = Place::Sent(link_at, stream);
-        }
+        let stream = stream.ok_or_else(fault::of_no_connection)?;
+        slot.place = Place::Sent(link_at, stream);
         if link.pending() >= SENT_AT_ONCE {
             self.flush(link_at);
         }
+        Ok(())
     }
 
     fn flush(&mut self, at: usize) {
@@ -518,18 +478,16 @@ impl Wire {
             cql: self.statements[statement].cql.clone(),
             keyspace: None,
         };
-        let mut bytes = Vec::new();
         let version = link.version;
-        let encoded = envelope(&mut bytes, (version, 0, Opcode::Prepare), |out| {
-            request.encode(version, out)
+        if link.pending() == 0 {
+            self.unsent.push(at);
+        }
+        let sent = link.push(Waits::Statement(statement), |stream, out| {
+            envelope(out, (version, 0, stream, Opcode::Prepare), |out| {
+                request.encode(version, out)
+            })
         });
-        let sent = encoded.ok().and_then(|()| {
-            if link.pending() == 0 {
-                self.unsent.push(at);
-            }
-            link.push(&mut bytes, Waits::Statement(statement))
-        });
-        if sent.is_none() {
+        if !matches!(sent, Ok(Some(_))) {
             let why = Fault {
                 kind: FailureKind::Other,
                 message: "the node has forgotten the statement, and no stream is free".to_owned(),
@@ -546,10 +504,8 @@ impl Wire {
             }
             match &known {
                 Ok(()) => {
-                    self.slots[slot].place = Place::Nowhere;
-                    self.push(slot, at);
-                    if self.slots[slot].place == Place::Nowhere {
-                        self.fail(slot, &fault::of_no_connection(), now_ns);
+                    if let Err(why) = self.send(slot, at) {
+                        self.fail(slot, &why, now_ns);
                     }
                 }
                 Err(why) => self.fail(slot, why, now_ns),

@@ -66,6 +66,7 @@ impl Histogram {
     }
 
     /// Records one duration in nanoseconds; more than an hour counts as an hour.
+    #[inline]
     pub fn record(&mut self, ns: u64) {
         // Growing is on and the value is bounded, so nothing can be lost.
         let recorded = self.0.record(ns.min(LONGEST_NS));

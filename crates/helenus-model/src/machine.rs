@@ -11,7 +11,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use cpus::{Cpus, CpusError};
+pub use cpus::{Cpus, CpusError, apart};
 pub use describe::{DescribeError, describe, parse};
 pub use known::{KNOWN, known};
 pub(crate) use snapshot::read_as;

@@ -565,6 +565,7 @@ pub struct Choices {
 
 impl Choices {
     /// Which entry of the mix operation `index` is.
+    #[inline]
     pub fn operation(&self, index: u64) -> usize {
         if self.bounds.len() < 2 {
             return 0;
@@ -581,6 +582,7 @@ impl Choices {
     }
 
     /// Position number `place` of operation `index`, before which the others took `taken`.
+    #[inline]
     pub fn nth_position(&self, index: u64, taken: u64, place: u32) -> Option<u64> {
         self.positions
             .at(self.places, self.population, index, taken, place)

@@ -26,12 +26,14 @@ impl Seed {
     }
 
     /// The random 64 bits at a position: a pure function of seed and position.
+    #[inline]
     pub fn at(self, position: u64) -> u64 {
         mix(self.0 ^ mix(position))
     }
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits.
+#[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -153,11 +153,30 @@ fn siblings(files: Files<'_>, cpu: u32) -> Option<Cpus> {
     topology(files, cpu, "thread_siblings_list")?.parse().ok()
 }
 
+fn online(files: Files<'_>) -> Cpus {
+    let text = files.text("sys/devices/system/cpu/online");
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// Those online that this process may run on.
+fn allowed(files: Files<'_>) -> Option<Cpus> {
+    let status = files.text("proc/self/status")?;
+    let mut lines = status.lines();
+    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    Some(list.trim().parse::<Cpus>().ok()?.both(&online(files)))
+}
+
+/// The processors that this process may run on, by core; a core of which it may use one thread has that one alone.
+pub fn cores(root: &Path) -> Vec<Cpus> {
+    let files = Files(root);
+    let allowed = allowed(files).unwrap_or_default();
+    let core = |cpu| siblings(files, cpu).unwrap_or_else(|| Cpus::range(cpu, cpu + 1));
+    let cores: BTreeSet<Cpus> = allowed.iter().map(|cpu| core(cpu).both(&allowed)).collect();
+    cores.into_iter().collect()
+}
+
 fn processors(files: Files<'_>, logical: u32) -> Processors {
-    let online: Cpus = files
-        .text("sys/devices/system/cpu/online")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or_default();
+    let online = online(files);
     let sockets: BTreeSet<String> = online
         .iter()
         .filter_map(|cpu| topology(files, cpu, "physical_package_id"))
@@ -177,13 +196,7 @@ fn processors(files: Files<'_>, logical: u32) -> Processors {
         let all: BTreeSet<String> = online.iter().filter_map(of).collect();
         all.into_iter().collect()
     };
-    let status = files.text("proc/self/status").unwrap_or_default();
-    let usable = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .and_then(|list| list.trim().parse::<Cpus>().ok())
-        .map(|allowed| allowed.both(&online))
-        .filter(|allowed| !allowed.is_empty() && allowed.len() < logical);
+    let usable = allowed(files).filter(|allowed| !allowed.is_empty() && allowed.len() < logical);
     Processors {
         logical,
         cores: count(cores.len()),

@@ -123,6 +123,7 @@ impl Header {
     ///
     /// # Errors
     /// A length above the protocol's limit.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         if self.length > LONGEST_BODY {
             return Err(EncodeError::TooLong {
@@ -143,6 +144,7 @@ impl Header {
     ///
     /// # Errors
     /// Another version, an unknown opcode, a length that is negative or above the limit.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Option<Self>, DecodeError> {
         // The version comes first, so a peer that speaks something else is told apart at once.
         let Some(first) = bytes.first() else {

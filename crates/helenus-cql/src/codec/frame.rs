@@ -136,6 +136,41 @@ impl Outbox {
         self.bytes.extend_from_slice(envelope);
     }
 
+    /// Appends the envelope that `encode` appends to the bytes it gets.
+    ///
+    /// # Errors
+    /// Those of `encode`; nothing is appended then.
+    #[inline]
+    pub fn write<E>(
+        &mut self,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let opened = self.framing != Framing::Plain && self.open.is_none();
+        let before = self.bytes.len();
+        if opened {
+            self.open = Some(self.begin());
+        }
+        let from = self.bytes.len();
+        if let Err(error) = encode(&mut self.bytes) {
+            self.bytes.truncate(before);
+            self.open = self.open.filter(|_| !opened);
+            return Err(error);
+        }
+        if let Some(open) = self.open
+            && self.bytes.len() - open - self.framing.header_bytes() > LONGEST_PAYLOAD
+        {
+            // It begins another frame.
+            let envelope = self.bytes.split_off(from);
+            if opened {
+                self.bytes.truncate(before);
+                self.open = None;
+            }
+            self.seal();
+            self.push(&envelope);
+        }
+        Ok(())
+    }
+
     /// Leaves room for a header; where that is.
     fn begin(&mut self) -> usize {
         let open = self.bytes.len();
@@ -144,6 +179,7 @@ impl Outbox {
     }
 
     /// Ends the open frame: everything pushed so far may be sent.
+    #[inline]
     pub fn seal(&mut self) {
         if let Some(open) = self.open.take() {
             self.close(open, true);
@@ -187,18 +223,21 @@ impl Outbox {
     }
 
     /// What is still to be sent, once it is sealed.
+    #[inline]
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
     /// How many bytes stand before the next envelope, or before its frame where that is compressed as a whole, since
     /// everything was last sent.
+    #[inline]
     pub fn pushed(&self) -> usize {
         let whole = self.open.filter(|_| self.framing == Framing::Lz4);
         whole.unwrap_or(self.bytes.len())
     }
 
     /// So many bytes of [`Self::rest`] were sent; how many of [`Self::pushed`] that makes in all.
+    #[inline]
     pub fn took(&mut self, count: usize) -> usize {
         let sent = self.bytes.len().min(self.sent + count);
         self.sent = sent;
@@ -261,9 +300,14 @@ impl Inbox {
     }
 
     /// Room for at least so many bytes, to be read into; [`Self::filled`] says how many came.
+    #[inline]
     pub fn space(&mut self, least: usize) -> &mut [u8] {
+        let in_received = !self.frame.is_empty() && !self.is_unpacked;
+        if !in_received && self.read == self.end {
+            // All is handed out: the next bytes come where those before are still in the processor's caches.
+            (self.read, self.end) = (0, 0);
+        }
         if self.received.len() - self.end < least {
-            let in_received = !self.frame.is_empty() && !self.is_unpacked;
             let first = match in_received {
                 true => self.frame.start,
                 false => self.read,
@@ -283,6 +327,7 @@ impl Inbox {
     }
 
     /// So many bytes were read into [`Self::space`].
+    #[inline]
     pub fn filled(&mut self, count: usize) {
         self.end = (self.end + count).min(self.received.len());
     }
@@ -310,6 +355,7 @@ impl Inbox {
     /// # Errors
     /// A checksum that does not match, an envelope that does not end with its frames, or
     /// whatever [`Header::decode`] refuses.
+    #[inline]
     pub fn next_view(&mut self) -> Result<Option<View<'_>>, DecodeError> {
         if self.partial_taken {
             self.partial.clear();

@@ -101,6 +101,7 @@ mod flag {
 }
 const PREPARE_KEYSPACE: u32 = 0x01;
 
+#[inline]
 fn when(set: bool, flag: u32) -> u32 {
     if set { flag } else { 0 }
 }
@@ -150,6 +151,7 @@ impl Execution<'_> {
     ///
     /// # Errors
     /// More values than fit.
+    #[inline]
     pub fn execute(
         &self,
         version: Version,
@@ -198,6 +200,7 @@ impl Execution<'_> {
         Ok(())
     }
 
+    #[inline]
     fn put_end(&self, out: &mut Vec<u8>) {
         if let Some(level) = self.serial_consistency {
             out.put_u16(level.code());
@@ -208,6 +211,7 @@ impl Execution<'_> {
     }
 
     /// All up to the timestamp; `flags` are those of the values and of what follows.
+    #[inline]
     fn put(
         &self,
         version: Version,
@@ -245,6 +249,7 @@ impl Execution<'_> {
 }
 
 impl BoundStatement<'_> {
+    #[inline]
     fn put_values(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         out.put_short_count("bound values", self.count)?;
         out.extend_from_slice(self.values);

@@ -92,6 +92,7 @@ pub fn tracing_id(header: &Header, body: &[u8]) -> Option<[u8; 16]> {
 ///
 /// # Errors
 /// Anything else than a RESULT or an ERROR, or bytes that are none.
+#[inline]
 pub fn answer<'a>(
     header: &Header,
     body: &'a [u8],

@@ -46,6 +46,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Starts at the first byte.
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -64,6 +65,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Something is left.
+    #[inline]
     pub fn end(&self, what: &'static str) -> Result<(), DecodeError> {
         match self.left() {
             0 => Ok(()),
@@ -75,6 +77,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer are left.
+    #[inline]
     pub fn take(&mut self, what: &'static str, count: usize) -> Result<&'a [u8], DecodeError> {
         let truncated = DecodeError::Truncated {
             what,
@@ -86,6 +89,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(what, N)?);
@@ -96,6 +100,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// None is left.
+    #[inline]
     pub fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(what).map(|[byte]| byte)
     }
@@ -104,6 +109,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes.
+    #[inline]
     pub fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
         self.array(what).map(u16::from_be_bytes)
     }
@@ -112,6 +118,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes.
+    #[inline]
     pub fn i32(&mut self, what: &'static str) -> Result<i32, DecodeError> {
         self.array(what).map(i32::from_be_bytes)
     }
@@ -120,6 +127,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes.
+    #[inline]
     pub fn i64(&mut self, what: &'static str) -> Result<i64, DecodeError> {
         self.array(what).map(i64::from_be_bytes)
     }
@@ -191,6 +199,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes.
+    #[inline]
     pub fn short_bytes(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
         let length = self.u16(what)?;
         self.take(what, usize::from(length))
@@ -200,6 +209,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Too few bytes.
+    #[inline]
     pub fn bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>, DecodeError> {
         match usize::try_from(self.i32(what)?) {
             Ok(length) => self.take(what, length).map(Some),
@@ -339,22 +349,27 @@ pub trait Write {
 }
 
 impl Write for Vec<u8> {
+    #[inline]
     fn put_u8(&mut self, n: u8) {
         self.push(n);
     }
 
+    #[inline]
     fn put_u16(&mut self, n: u16) {
         self.extend_from_slice(&n.to_be_bytes());
     }
 
+    #[inline]
     fn put_i32(&mut self, n: i32) {
         self.extend_from_slice(&n.to_be_bytes());
     }
 
+    #[inline]
     fn put_i64(&mut self, n: i64) {
         self.extend_from_slice(&n.to_be_bytes());
     }
 
+    #[inline]
     fn put_short_count(&mut self, what: &'static str, count: usize) -> Result<(), EncodeError> {
         let short = u16::try_from(count).map_err(|_| EncodeError::TooLong {
             what,
@@ -365,6 +380,7 @@ impl Write for Vec<u8> {
         Ok(())
     }
 
+    #[inline]
     fn put_count(&mut self, what: &'static str, count: usize) -> Result<(), EncodeError> {
         let int = i32::try_from(count).map_err(|_| EncodeError::TooLong {
             what,
@@ -383,12 +399,14 @@ impl Write for Vec<u8> {
         self.put_bytes(what, Some(text.as_bytes()))
     }
 
+    #[inline]
     fn put_short_bytes(&mut self, what: &'static str, bytes: &[u8]) -> Result<(), EncodeError> {
         self.put_short_count(what, bytes.len())?;
         self.extend_from_slice(bytes);
         Ok(())
     }
 
+    #[inline]
     fn put_bytes(&mut self, what: &'static str, bytes: Option<&[u8]>) -> Result<(), EncodeError> {
         match bytes {
             None => self.put_i32(-1),

@@ -3,7 +3,7 @@
 
 use crate::sys;
 use helenus_cql::client::{HandedOver, Stream};
-use helenus_cql::codec::{DecodeError, Inbox, Outbox, Version};
+use helenus_cql::codec::{DecodeError, EncodeError, Inbox, Outbox, Version};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -15,9 +15,6 @@ const STREAMS: usize = 32_768;
 
 /// Answers that nobody waits for any more, beyond which the connection is given up: the server answers nothing.
 const MOST_ABANDONED: usize = 1024;
-
-/// Where an envelope's stream stands.
-const STREAM_AT: usize = 2;
 
 /// What an answer is waited for by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +77,12 @@ impl Streams {
         let next = i16::try_from(self.waits.len()).ok()?;
         self.waits.push(by);
         Some(next)
+    }
+
+    /// Nothing is sent on this stream after all.
+    fn give_back(&mut self, stream: i16) {
+        self.waits[stream.unsigned_abs() as usize] = Waits::Nobody;
+        self.free.push(stream);
     }
 
     /// Who waited for the answer on this stream, which is free again.
@@ -151,20 +154,37 @@ impl Link {
         !self.streams.free.is_empty() || self.streams.waits.len() < STREAMS
     }
 
-    /// Appends a request's envelope, whose stream is written into it; none where every stream is taken.
-    pub(super) fn push(&mut self, envelope: &mut [u8], waits: Waits) -> Option<i16> {
-        let stream = self.streams.take(waits)?;
-        envelope[STREAM_AT..STREAM_AT + 2].copy_from_slice(&stream.to_be_bytes());
-        if let Waits::Slot(slot) = waits {
-            self.unsent.push((self.outbox.pushed(), slot));
+    /// Appends a request's envelope, which `envelope` writes for the stream that it gets; none where every stream is taken.
+    ///
+    /// # Errors
+    /// Those of `envelope`; nothing is appended then.
+    pub(super) fn push(
+        &mut self,
+        waits: Waits,
+        envelope: impl FnOnce(i16, &mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<Option<i16>, EncodeError> {
+        let Some(stream) = self.streams.take(waits) else {
+            return Ok(None);
+        };
+        let begins = self.outbox.pushed();
+        if let Err(error) = self.outbox.write(|out| envelope(stream, out)) {
+            self.streams.give_back(stream);
+            return Err(error);
         }
-        self.outbox.push(envelope);
-        Some(stream)
+        if let Waits::Slot(slot) = waits {
+            self.unsent.push((begins, slot));
+        }
+        Ok(Some(stream))
     }
 
     /// Bytes that wait to be sent.
     pub(super) fn pending(&self) -> usize {
         self.outbox.rest().len()
+    }
+
+    /// Whether bytes wait for the pass to end, fewer than so many: not those that the system did not take.
+    pub(super) fn is_filling(&self, most: usize) -> bool {
+        !self.waits_to_write && (1..most).contains(&self.pending())
     }
 
     /// Nobody waits for the answer to this slot's operation any more; why the connection is lost, where too many such

@@ -4,7 +4,7 @@
 use super::fault::of_server;
 use crate::endpoint::{Call, EndpointError, Fault};
 use helenus_cql::client::{Client, ClientError};
-use helenus_cql::codec::envelope::{HEADER_BYTES, Header, Opcode};
+use helenus_cql::codec::envelope::{Header, Opcode};
 use helenus_cql::codec::value::encode_cell;
 use helenus_cql::codec::wire::{Reader, Write as _};
 use helenus_cql::codec::{
@@ -320,31 +320,30 @@ pub(super) fn unsendable(error: &EncodeError) -> Fault {
     }
 }
 
-/// Writes a header without its stream and length, the body, and then the length.
+/// Appends a header without its length, the body, and then writes the length.
 pub(super) fn envelope(
     out: &mut Vec<u8>,
-    (version, flags, opcode): (Version, u8, Opcode),
+    (version, flags, stream, opcode): (Version, u8, i16, Opcode),
     body: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    const LENGTH_AT: usize = HEADER_BYTES - 4;
-    out.clear();
     Header {
         version,
         response: false,
         flags,
-        stream: 0,
+        stream,
         opcode,
         length: 0,
     }
     .encode(out)?;
+    let begins = out.len();
     body(out)?;
-    let length = out.len() - HEADER_BYTES;
+    let length = out.len() - begins;
     let length = u32::try_from(length).map_err(|_| EncodeError::TooLong {
         what: "a request",
         length,
         most: u32::MAX as usize,
     })?;
-    out[LENGTH_AT..HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
+    out[begins - 4..begins].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }
 

@@ -9,6 +9,7 @@ const C2: u64 = 0x4cf5_ad43_2745_937f;
 /// An empty key has the smallest token, `i64::MIN`; no other key has it.
 /// A composite partition key is serialised as, per component, two bytes of length, the bytes, and a zero byte
 /// ([`composite_key`]).
+#[inline]
 pub fn murmur3_token(key: &[u8]) -> i64 {
     if key.is_empty() {
         return i64::MIN;
@@ -32,6 +33,7 @@ pub fn composite_key<'a>(components: impl IntoIterator<Item = &'a [u8]>) -> Vec<
 }
 
 /// The two 64-bit words of the hash: the first is the token, both make the places in a Bloom filter.
+#[inline]
 pub fn murmur3_halves(key: &[u8]) -> (u64, u64) {
     let (blocks, tail) = key.as_chunks::<16>();
     let (mut h1, mut h2) = (0_u64, 0_u64);

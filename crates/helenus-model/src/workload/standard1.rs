@@ -39,6 +39,7 @@ pub fn schema(replication: &Replication) -> Vec<String> {
 }
 
 /// The key at a position: ten bytes, different at every position, the same under every seed.
+#[inline]
 pub fn key(position: u64) -> [u8; KEY_BYTES] {
     let mut key = [0; KEY_BYTES];
     // A bijection of the position alone makes keys unique; two more bytes fill the length.
@@ -48,6 +49,7 @@ pub fn key(position: u64) -> [u8; KEY_BYTES] {
 }
 
 /// The columns at a position.
+#[inline]
 pub fn row(seed: Seed, position: u64) -> Row {
     let start = seed.at(position);
     let mut row = [[0; COLUMN_BYTES]; COLUMNS];

@@ -268,7 +268,7 @@ pub(crate) fn request(
 /// A request with what every run has, at a place and a distance.
 pub(crate) fn with_common(
     common: &CommonLoad,
-    place: Where,
+    mut place: Where,
     what: (Workload, Shape, Load),
     distance: Option<Distance>,
 ) -> Result<BenchRequest, CommandError> {
@@ -276,6 +276,11 @@ pub(crate) fn with_common(
     if let (Some(cpus), Where::Cluster(_) | Where::Ephemeral(_)) = (&common.generator_cpus, &place)
     {
         up::tiers::there(cpus)?;
+    }
+    if let (Where::Ephemeral(request), None) = (&mut place, &common.generator_cpus)
+        && common.agents.agents.is_empty()
+    {
+        up::tiers::spare(request, common.processes);
     }
     let agents = agent::of(&common.agents, &place)?;
     if let (Where::Kube { name, .. }, Some(_)) = (&place, common.trace) {

@@ -4,9 +4,10 @@
 use crate::cli::ClusterFlags;
 use crate::error::{CommandError, code};
 use helenus_cluster::lifecycle::UpRequest;
-use helenus_model::machine::Cpus;
+use helenus_cluster::machine;
+use helenus_model::machine::{Cpus, apart};
 use helenus_model::plan::{NodeWords, Pin};
-use rustix::thread::{CpuSet, sched_getaffinity};
+use std::path::Path;
 
 /// What flags give to all nodes, or to those that only coordinate. What the topology says of one node wins.
 pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), CommandError> {
@@ -23,26 +24,44 @@ pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), C
     }
     if let Some(cpus) = &flags.node_cpus {
         there(cpus)?;
+        pin(request, cpus);
     }
     request.by_node.resize(places.len(), NodeWords::default());
     for (words, place) in request.by_node.iter_mut().zip(&places) {
         let heap = flags.gateway_heap.filter(|_| place.coordinator);
         words.heap = words.heap.or(heap);
-        words.pin = flags.node_cpus.clone().map(|cpus| Pin {
-            cpus,
-            numa: Vec::new(),
-        });
     }
     Ok(())
 }
 
+/// Leaves the last cores of this machine to so many load generators, where there are cores to spare and nobody has said
+/// which processors nodes have, or how much of them.
+pub(crate) fn spare(request: &mut UpRequest, generators: u32) {
+    if request.cpus.is_some() || request.by_node.iter().any(|words| words.pin.is_some()) {
+        return;
+    }
+    let cores = machine::cores(Path::new("/"));
+    if let Some((cpus, _)) = apart(&cores, generators) {
+        pin(request, &cpus);
+    }
+}
+
+/// Has all nodes run on these processors.
+fn pin(request: &mut UpRequest, cpus: &Cpus) {
+    let places = request.topology.places().len();
+    request.by_node.resize(places, NodeWords::default());
+    for words in &mut request.by_node {
+        words.pin = Some(Pin {
+            cpus: cpus.clone(),
+            numa: Vec::new(),
+        });
+    }
+}
+
 /// Whether this process may run on all of these processors.
 pub(crate) fn there(cpus: &Cpus) -> Result<(), CommandError> {
-    let Ok(allowed) = sched_getaffinity(None) else {
-        return Ok(());
-    };
-    let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
-    let all: Cpus = all.filter_map(|cpu| u32::try_from(cpu).ok()).collect();
+    let cores = machine::cores(Path::new("/"));
+    let all: Cpus = cores.iter().flat_map(Cpus::iter).collect();
     match cpus.without(&all) {
         none if none.is_empty() => Ok(()),
         missing => Err(CommandError::new(
