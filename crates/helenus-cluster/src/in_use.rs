@@ -45,14 +45,14 @@ impl Hold {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        // A number of its own: one process may run several things at once.
-        let (mut locked, path) = tempfile::Builder::new()
-            .prefix("run-")
-            .tempfile_in(folder.join(FOLDER))?
-            .keep()
-            .map_err(|e| e.error)?;
-        rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive)?;
-        locked.write_all(command.as_bytes())?;
+        // A number of its own: one process may run several things at once. It is locked, and has its words, before it
+        // stands there: an unlocked one is a killed run's, and whoever looks removes it.
+        let mut made = tempfile::NamedTempFile::with_prefix_in("run-", &folder)?;
+        rustix::fs::flock(made.as_file(), FlockOperation::NonBlockingLockExclusive)?;
+        made.write_all(command.as_bytes())?;
+        let name = made.path().file_name().unwrap_or_default();
+        let path = folder.join(FOLDER).join(name);
+        let locked = made.persist_noclobber(&path).map_err(|e| e.error)?;
         let mut journal = fs::OpenOptions::new()
             .create(true)
             .append(true)

@@ -20,6 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The binary under test.
@@ -38,8 +39,19 @@ pub(crate) fn fake_node() -> PathBuf {
 /// Longest wait for anything: a hang must fail, a loaded machine must not.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
 
+/// The same for the end of a command: an experiment has dozens of runs.
+const ENDS_WITHIN: Duration = PATIENCE.saturating_mul(3);
+
 /// Processes that were told to end are gone within this, or they were not told.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
+
+/// Experiments and comparisons of one user wait for each other, and say so: no test shall wait for another one's.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The turn of a test that runs experiments or comparisons.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A home, an environment, and the binary.
 #[derive(Debug)]
@@ -322,8 +334,8 @@ impl Running {
                 break status;
             }
             assert!(
-                begin.elapsed() < PATIENCE,
-                "no end after {PATIENCE:?}\n{}\n{}",
+                begin.elapsed() < ENDS_WITHIN,
+                "no end after {ENDS_WITHIN:?}\n{}\n{}",
                 said::read(&mut self.out),
                 said::read(&mut self.err)
             );

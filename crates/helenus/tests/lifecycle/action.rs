@@ -1,7 +1,7 @@
 //! The action for GitHub: its script in a repository with a base and a change, beside a remote and a tool that comments.
 //! Refuses a network: the remote is a folder, and the tool writes down what it was asked.
 
-use crate::lab::TestLab;
+use crate::lab::{TestLab, turn};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -120,6 +120,7 @@ fn runs(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_slower_change_fails_is_commented_and_kept() {
+    let _turn = turn();
     let stage = Stage::new(1.0, 1.5);
     let output = stage.run("p50>+5%\n", &[("HISTORY_BRANCH", "runs")]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -139,14 +140,17 @@ fn a_slower_change_fails_is_commented_and_kept() {
         &["clone", "--quiet", "--branch", "runs", "remote.git", "kept"],
         "",
     );
-    assert_eq!(runs(&stage.lab.path("kept/runs")).len(), 12);
+    // Of six pairs at least: a busy machine may have spoiled one, and then there is another.
+    let kept = runs(&stage.lab.path("kept/runs")).len();
+    assert!(kept >= 12 && kept.is_multiple_of(2), "{kept}");
     let again = stage.run(
         "p50>+5%\n",
         &[("HISTORY_BRANCH", "runs"), ("COMMENT", "false")],
     );
     assert_eq!(again.status.code(), Some(1), "{}", said(&again));
     stage.git(&["pull", "--quiet"], "kept");
-    assert_eq!(runs(&stage.lab.path("kept/runs")).len(), 24);
+    let both = runs(&stage.lab.path("kept/runs")).len();
+    assert!(both >= kept + 12, "{kept}, then {both}");
     assert_eq!(
         stage.text("comments"),
         comment,
@@ -156,6 +160,7 @@ fn a_slower_change_fails_is_commented_and_kept() {
 
 #[test]
 fn data_that_decide_nothing_are_a_notice_unless_they_shall_fail() {
+    let _turn = turn();
     let stage = Stage::new(1.0, 1.0);
     let bar = [("COMMENT", "false"), ("PAIRS", "2")];
     let output = stage.run("p50>+0.01%\n", &bar);

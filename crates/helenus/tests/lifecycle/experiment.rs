@@ -1,18 +1,10 @@
 //! Experiments to their end, to their answer, and through every way to cut them off, on a fake node whose times are known.
 //! Refuses fine differences: the truths lie far apart, so that a busy host hides none.
 
-use crate::lab::{PATIENCE, Running, TestLab, look};
+use crate::lab::{PATIENCE, Running, TestLab, look, turn};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Experiments of one user wait for each other, and no test shall wait for another one's.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Two factors of two levels: one doubles the times, the other is the rate, which does nothing to them.
 fn file(name: &str, blocks: usize, more: &str) -> String {
@@ -257,7 +249,7 @@ fn each_life_of_the_nodes_begins_with_a_load_that_does_not_count() {
 fn new_nodes_are_loaded_until_they_are_level_or_the_time_is_over() {
     let _turn = turn();
     let lab = TestLab::fake("serve");
-    let warm = "[warm]\nuntil = \"level\"\nat_most = \"4s\"\nin-flight = 4\nduration = \"300ms\"\n\n[[factor]]\nname";
+    let warm = "[warm]\nuntil = \"level\"\nat_most = \"8s\"\nin-flight = 4\nduration = \"300ms\"\n\n[[factor]]\nname";
     let text = file("level", 4, "").replacen("[[factor]]\nname", warm, 1);
     lab.write("level.toml", &text);
     let said = ended(&lab, &["experiment", "run", "level.toml", "--repeats", "1"]);

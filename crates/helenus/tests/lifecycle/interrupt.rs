@@ -64,7 +64,7 @@ fn ctrl_c_in_ten_moments_of_up() {
 #[test]
 fn sigterm_and_sighup_during_up() {
     for signal in [Signal::TERM, Signal::HUP] {
-        let lab = TestLab::fake("slow");
+        let lab = TestLab::fake("hang");
         let up = until_nodes(&lab, &["up", "c"], 1);
         up.signal(signal);
         let said = up.end();
