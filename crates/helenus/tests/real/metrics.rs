@@ -133,7 +133,9 @@ pub(crate) fn prometheus_reads_a_run_and_its_nodes() {
         "sum(helenus_node_memory_bytes{kind=\"anonymous\"})",
         |b| b > 1e8,
     );
-    assert_eq!(load.wait().expect("its end").code(), Some(0));
+    // A busy machine may disqualify its numbers.
+    let code = load.wait().expect("its end").code();
+    assert!(matches!(code, Some(0 | 5)), "{code:?}");
     home.helenus(&["kill", "c/node2"]).ok();
     let living = format!("sum(helenus_node_up{{instance=\"127.0.0.1:{nodes}\"}})");
     wait_for(port, &living, |up| up == 1.0);
