@@ -27,6 +27,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Longest wait for one answer while nodes still start.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
+/// Too little time for an answer of a busy machine: a look that has no more says less than the one before it.
+const HURRIED: Duration = Duration::from_millis(100);
+
+/// What is last seen before the first look.
+const NOTHING_YET: &str = "no connection yet";
+
 /// Less than a line of a log and its block.
 const NO_SPACE: Bytes = Bytes(64 << 10);
 
@@ -171,7 +177,7 @@ pub fn wait(
         .min()
         .unwrap_or_else(Instant::now);
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
-    let mut last = "no connection yet".to_owned();
+    let mut last = NOTHING_YET.to_owned();
     let mut told = last.clone();
     loop {
         if cancel.is_set() {
@@ -186,7 +192,8 @@ pub fn wait(
             }
             let left = limit.saturating_sub(begin.elapsed()).as_millis();
             let left = Duration::from_millis(left.try_into().unwrap_or(u64::MAX));
-            match answer(state, node, left.clamp(LOOK_EVERY, ANSWER_WITHIN)) {
+            let within = left.clamp(LOOK_EVERY, ANSWER_WITHIN);
+            match answer(state, node, within) {
                 Ok(_) if !is_node_s_own(node, cql_address(plan, node)) => {
                     last = format!("{A_STRANGER} {}", node.name);
                 }
@@ -201,6 +208,7 @@ pub fn wait(
                     });
                     clients.insert(node.name.clone(), client);
                 }
+                Err(_) if within < HURRIED && last != NOTHING_YET => {}
                 Err(error) => {
                     last = format!("{} does not answer: {}", node.name, with_causes(&error))
                 }

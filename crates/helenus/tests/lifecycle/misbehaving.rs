@@ -91,7 +91,8 @@ fn an_answer_of_somebody_else_is_not_the_node_s() {
 #[test]
 fn a_node_that_listens_and_never_answers() {
     let lab = TestLab::fake("deaf");
-    shot_live!(lab.run(&["up", "c", "--ready-within", "500ms"]), @"
+    // Time enough for a busy machine to have it listen.
+    shot_live!(lab.run(&["up", "c", "--ready-within", "3s"]), @"
     exit code: 4
     --- standard error
     error: node1 was not ready after [time]; last seen: node1 does not answer: no answer to STARTUP within [time]

@@ -1,9 +1,8 @@
 //! `run --slo` and `run --curve` against a fake node before whose one server all operations wait.
 //! Refuses to say how exact the machine is: what is found lies below what the server can do, and every trial is kept.
 
-use crate::lab::{TestLab, look};
+use crate::lab::{PATIENCE, TestLab, look};
 use serde_json::Value;
-use std::time::Duration;
 
 const WRITES: [&str; 4] = ["run", "standard1", "--ops", "write=1"];
 
@@ -105,7 +104,7 @@ fn an_interrupted_search_shows_what_it_found() {
         "5m",
     ];
     let mut running = lab.begin(&[&WRITES[..], &search].concat());
-    look::wait_for("a third trial", Duration::from_secs(60), || {
+    look::wait_for("a third trial", PATIENCE, || {
         let said = running.err();
         match said.contains("trial 3") {
             true => Ok(()),

@@ -40,7 +40,8 @@ fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
 #[test]
 fn a_node_without_tls_is_not_talked_to() {
     let lab = TestLab::fake("ready");
-    let said = lab.run(&["up", "c", "--tls", "--client-auth", "--ready-within", "1s"]);
+    // Time enough for a busy machine to have it listen.
+    let said = lab.run(&["up", "c", "--tls", "--client-auth", "--ready-within", "3s"]);
     assert_eq!(said.code, "4", "{said}");
     assert!(said.err.contains("TLS"), "{said}");
     let word = fs_err::read_to_string(lab.cluster("c").join("tls/keystore.password"));

@@ -201,7 +201,7 @@ impl Home {
         self.helenus(&["rm", "--all"]).ok();
         // A process that was killed is there until its parent has looked.
         let begin = std::time::Instant::now();
-        while !self.processes().is_empty() && begin.elapsed().as_secs() < 10 {
+        while !self.processes().is_empty() && begin.elapsed().as_secs() < 20 {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         assert_eq!(self.processes(), Vec::<String>::new(), "processes are left");

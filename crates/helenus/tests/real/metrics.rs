@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,9 +31,15 @@ impl Drop for Program {
     }
 }
 
+/// A port below those that the system gives to connections: none of them may get it before it is used.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(20_000);
+    loop {
+        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn prometheus(folder: &Path, config: &str) -> (Program, u16) {
@@ -133,7 +140,9 @@ pub(crate) fn prometheus_reads_a_run_and_its_nodes() {
         "sum(helenus_node_memory_bytes{kind=\"anonymous\"})",
         |b| b > 1e8,
     );
-    assert_eq!(load.wait().expect("its end").code(), Some(0));
+    // A busy machine may disqualify its numbers.
+    let code = load.wait().expect("its end").code();
+    assert!(matches!(code, Some(0 | 5)), "{code:?}");
     home.helenus(&["kill", "c/node2"]).ok();
     let living = format!("sum(helenus_node_up{{instance=\"127.0.0.1:{nodes}\"}})");
     wait_for(port, &living, |up| up == 1.0);

@@ -89,8 +89,9 @@ pub(crate) fn unloads(home: &Home, folder: &Path) {
         &file,
         "--split",
         "3",
+        // Under way still when it is killed, on a busy machine too.
         "--rate",
-        "20k",
+        "5k",
         "--format",
         "json",
     ];
@@ -117,7 +118,7 @@ pub(crate) fn unloads(home: &Home, folder: &Path) {
     let fast: Vec<&str> = unload
         .iter()
         .copied()
-        .filter(|word| !["--rate", "20k"].contains(word))
+        .filter(|word| !["--rate", "5k"].contains(word))
         .collect();
     let unloaded = home.helenus(&fast).ok().json();
     assert!(unloaded["resumed_rows"].as_u64() > Some(0), "{unloaded}");

@@ -4,6 +4,7 @@
 use super::shell::{Flow, Shell};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
+use helenus_cluster::cancel::Cancel;
 use helenus_cql::complete::{Names, complete};
 use helenus_cql::split_script;
 use helenus_model::cql::identifier;
@@ -32,6 +33,7 @@ struct Assistant {
     names: Names,
     used: Option<String>,
     files: FilenameCompleter,
+    cancel: Cancel,
 }
 
 impl Helper for Assistant {}
@@ -44,7 +46,11 @@ impl Validator for Assistant {
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(match split_script(line.input()).open {
             true => ValidationResult::Incomplete,
-            false => ValidationResult::Valid(None),
+            false => {
+                // Ctrl-C is a key still: one that comes as a signal from here on is meant for this statement.
+                self.cancel.withdraw();
+                ValidationResult::Valid(None)
+            }
         })
     }
 }
@@ -78,7 +84,7 @@ struct Line {
 }
 
 impl Line {
-    fn open(history: PathBuf) -> rustyline::Result<Self> {
+    fn open(history: PathBuf, cancel: Cancel) -> rustyline::Result<Self> {
         let config = Config::builder()
             .max_history_size(REMEMBERED)?
             .history_ignore_space(true)
@@ -86,7 +92,10 @@ impl Line {
             .build();
         let history_of = FileHistory::with_config(&config);
         let mut editor = Editor::with_history(config, history_of)?;
-        editor.set_helper(Some(Assistant::default()));
+        editor.set_helper(Some(Assistant {
+            cancel,
+            ..Assistant::default()
+        }));
         // The first session has none; an unreadable one is written anew by nobody, and no reason not to work.
         let _none_yet = editor.load_history(&history);
         Ok(Self { editor, history })
@@ -115,7 +124,7 @@ pub(super) fn run(shell: &mut Shell<'_>, node: Option<&str>) -> Result<u8, Comma
         None => cluster,
     };
     let history = shell.context.paths.state.join("cqlsh_history");
-    let mut line = Line::open(history).map_err(failed)?;
+    let mut line = Line::open(history, shell.context.cancel.clone()).map_err(failed)?;
     end_on_signal();
     greet(shell);
     loop {
@@ -125,7 +134,6 @@ pub(super) fn run(shell: &mut Shell<'_>, node: Option<&str>) -> Result<u8, Comma
         match line.editor.readline(&format!("{place}{used}> ")) {
             Ok(text) => {
                 line.remember(&text);
-                shell.context.cancel.withdraw();
                 match shell.script(&text, "") {
                     Ok(Flow::Leave) => return Ok(0),
                     Ok(Flow::On) => {}
