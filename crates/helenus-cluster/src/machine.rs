@@ -11,7 +11,7 @@ use std::path::Path;
 mod devices;
 mod snapshot;
 pub(crate) use snapshot::Files;
-pub use snapshot::{cores, snapshot};
+pub use snapshot::{cores, snapshot, usable};
 
 /// This machine, as far as this process may use it.
 pub fn read() -> Machine {

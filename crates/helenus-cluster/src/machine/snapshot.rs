@@ -158,20 +158,22 @@ fn online(files: Files<'_>) -> Cpus {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Those online that this process may run on.
-fn allowed(files: Files<'_>) -> Option<Cpus> {
+/// The processors that this process may run on; none where the kernel does not say.
+pub fn usable(root: &Path) -> Option<Cpus> {
+    let files = Files(root);
     let status = files.text("proc/self/status")?;
     let mut lines = status.lines();
     let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    Some(list.trim().parse::<Cpus>().ok()?.both(&online(files)))
+    let allowed: Cpus = list.trim().parse().ok()?;
+    Some(allowed.both(&online(files))).filter(|usable| !usable.is_empty())
 }
 
 /// The processors that this process may run on, by core; a core of which it may use one thread has that one alone.
 pub fn cores(root: &Path) -> Vec<Cpus> {
     let files = Files(root);
-    let allowed = allowed(files).unwrap_or_default();
+    let usable = usable(root).unwrap_or_default();
     let core = |cpu| siblings(files, cpu).unwrap_or_else(|| Cpus::range(cpu, cpu + 1));
-    let cores: BTreeSet<Cpus> = allowed.iter().map(|cpu| core(cpu).both(&allowed)).collect();
+    let cores: BTreeSet<Cpus> = usable.iter().map(|cpu| core(cpu).both(&usable)).collect();
     cores.into_iter().collect()
 }
 
@@ -196,7 +198,7 @@ fn processors(files: Files<'_>, logical: u32) -> Processors {
         let all: BTreeSet<String> = online.iter().filter_map(of).collect();
         all.into_iter().collect()
     };
-    let usable = allowed(files).filter(|allowed| !allowed.is_empty() && allowed.len() < logical);
+    let usable = usable(files.0).filter(|usable| usable.len() < logical);
     Processors {
         logical,
         cores: count(cores.len()),

@@ -19,8 +19,7 @@ impl Bench<'_> {
             (None, Where::Ephemeral(up)) => up.by_node.iter().map(|n| n.pin.as_ref()).collect(),
             _ => Vec::new(),
         };
-        let cores = machine::cores(Path::new("/"));
-        left(&cores.iter().flat_map(Cpus::iter).collect(), &pins)
+        left(&machine::usable(Path::new("/"))?, &pins)
     }
 }
 

@@ -57,13 +57,13 @@ impl Cpus {
     }
 }
 
-/// Processors for the nodes and for so many load generators, each generator on a core that it shares with nobody: the last
-/// ones. None where the nodes would keep fewer than three quarters of all processors: no core is to spare there.
-pub fn apart(cores: &[Cpus], generators: u32) -> Option<(Cpus, Cpus)> {
+/// The processors for the nodes, which leave the last cores to so many load generators. None where the nodes would keep
+/// fewer than three quarters of all processors: no core is to spare there.
+pub fn apart(cores: &[Cpus], generators: u32) -> Option<Cpus> {
     let nodes = cores.len().checked_sub(generators as usize)?;
     let all = |cores: &[Cpus]| -> Cpus { cores.iter().flat_map(Cpus::iter).collect() };
     let (nodes, generators) = (all(&cores[..nodes]), all(&cores[nodes..]));
-    (!generators.is_empty() && nodes.len() >= 3 * generators.len()).then_some((nodes, generators))
+    (!generators.is_empty() && nodes.len() >= 3 * generators.len()).then_some(nodes)
 }
 
 impl FromIterator<u32> for Cpus {
@@ -136,17 +136,15 @@ mod tests {
     fn generators_have_the_last_cores_where_nodes_keep_three_quarters() {
         let split = |cores: &[&str], generators| {
             let cores: Vec<Cpus> = cores.iter().filter_map(|core| core.parse().ok()).collect();
-            let (nodes, generators) = apart(&cores, generators)?;
-            Some((nodes.to_string(), generators.to_string()))
+            apart(&cores, generators).map(|nodes| nodes.to_string())
         };
-        let parts = |nodes: &str, generators: &str| Some((nodes.to_owned(), generators.to_owned()));
         assert_eq!(split(&["0", "1"], 1), None);
-        assert_eq!(split(&["0", "1", "2", "3"], 1), parts("0-2", "3"));
+        assert_eq!(split(&["0", "1", "2", "3"], 1), Some("0-2".to_owned()));
         assert_eq!(split(&["0", "1", "2", "3"], 2), None);
         // The second thread of a core is no core.
         assert_eq!(split(&["0,2", "1,3"], 1), None);
         let smt = ["0,4", "1,5", "2,6", "3,7"];
-        assert_eq!(split(&smt, 1), parts("0-2,4-6", "3,7"));
+        assert_eq!(split(&smt, 1), Some("0-2,4-6".to_owned()));
         assert_eq!(split(&smt, 2), None);
         assert_eq!(split(&smt, 9), None);
         assert_eq!(split(&[], 0), None);

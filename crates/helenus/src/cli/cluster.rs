@@ -49,7 +49,8 @@ pub(crate) struct ClusterFlags {
     /// Processors of each node, such as 0.5; the JVM and Cassandra see that many
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
-    /// Processors that all nodes run on, such as 0 or 0-3 [default: all of this machine]
+    /// Processors that all nodes run on, such as 0 or 0-3 [default: all; with four cores or more, `bench`
+    /// leaves one to its load generator]
     #[arg(long, value_name = "CPUS", value_parser = parse_cpus)]
     pub(crate) node_cpus: Option<Cpus>,
     /// Heap of nodes that only coordinate, such as 300M [default: as the others]

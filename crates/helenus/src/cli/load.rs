@@ -54,8 +54,7 @@ pub(crate) struct CommonLoad {
     /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
-    /// Processors of the load generator, such as 1 or 2-3 [default: those that all nodes leave; a core that is to spare
-    /// on a machine with four or more; else all]
+    /// Processors of the load generator, such as 1 or 2-3 [default: those that the nodes are not bound to]
     #[arg(long, value_name = "CPUS", value_parser = parse_cpus)]
     pub(crate) generator_cpus: Option<Cpus>,
     #[command(flatten)]

@@ -155,10 +155,7 @@ fn a_rate_that_no_side_has_is_found_once() {
         })
         .collect();
     // The run that found it, and the pair; a busy machine may have spoiled it, and then there is another.
-    assert!(
-        rates.len() >= 3 && rates.len() % 2 == 1,
-        "{rates:?}\n{said}"
-    );
+    assert!(rates.len() >= 3, "{rates:?}\n{said}");
     assert!(rates[0].is_number(), "{rates:?}");
     assert!(rates.iter().all(|rate| *rate == rates[0]), "{rates:?}");
 }

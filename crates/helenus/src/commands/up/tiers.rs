@@ -41,7 +41,7 @@ pub(crate) fn spare(request: &mut UpRequest, generators: u32) {
         return;
     }
     let cores = machine::cores(Path::new("/"));
-    if let Some((cpus, _)) = apart(&cores, generators) {
+    if let Some(cpus) = apart(&cores, generators) {
         pin(request, &cpus);
     }
 }
@@ -60,8 +60,9 @@ fn pin(request: &mut UpRequest, cpus: &Cpus) {
 
 /// Whether this process may run on all of these processors.
 pub(crate) fn there(cpus: &Cpus) -> Result<(), CommandError> {
-    let cores = machine::cores(Path::new("/"));
-    let all: Cpus = cores.iter().flat_map(Cpus::iter).collect();
+    let Some(all) = machine::usable(Path::new("/")) else {
+        return Ok(());
+    };
     match cpus.without(&all) {
         none if none.is_empty() => Ok(()),
         missing => Err(CommandError::new(
