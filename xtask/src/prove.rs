@@ -132,6 +132,8 @@ struct Wish<'a> {
     fresh: bool,
     /// Of a campaign whose rows a person may choose.
     rows: Option<u64>,
+    /// The variant that this sitting measures; all, where nobody says.
+    only: Option<&'a str>,
 }
 
 impl Wish<'_> {
@@ -219,7 +221,7 @@ fn exit(holds: bool) -> ExitCode {
     }
 }
 
-fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
+fn wish<'a>(words: &[&'a str]) -> Result<Wish<'a>, Box<dyn Error>> {
     let [name, rest @ ..] = words else {
         return Err("prove what? `cargo xtask prove --list` names the campaigns".into());
     };
@@ -236,6 +238,7 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
         },
         fresh: false,
         rows: None,
+        only: None,
     };
     let mut rest = rest.iter();
     while let Some(word) = rest.next() {
@@ -249,8 +252,19 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                 wish.rows = Some(number.ok_or("--rows wants a number above 0")?);
             }
-            "--rows" => return Err("--rows is for ingest and ingest_clients only".into()),
-            word => return Err(format!("{word} is neither --repeats N nor --fresh").into()),
+            "--rows" => {
+                let names = CHOOSE.map(|(name, _)| name).join(", ");
+                return Err(format!("--rows is for {names} only").into());
+            }
+            "--only" => {
+                let variant = rest.next().filter(|v| campaign.variants.contains(v));
+                let names = campaign.variants.join(", ");
+                wish.only = Some(variant.ok_or(format!("--only wants one of {names}"))?);
+            }
+            word => {
+                let known = "--repeats N, --only VARIANT, --fresh";
+                return Err(format!("{word} is none of {known}").into());
+            }
         }
     }
     Ok(wish)
@@ -265,7 +279,10 @@ fn measure(
 ) -> Result<(), Box<dyn Error>> {
     let campaign = wish.campaign;
     let left_out = left_out(campaign, rig)?;
-    let missing = |journal: &Journal, variant: &str| match left_out.contains(&variant) {
+    let apart = |variant: &str| {
+        left_out.iter().any(|v| *v == variant) || wish.only.is_some_and(|v| v != variant)
+    };
+    let missing = |journal: &Journal, variant: &str| match apart(variant) {
         true => 0,
         false => wish.repeats.saturating_sub(journal.trials(variant).len()),
     };

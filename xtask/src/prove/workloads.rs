@@ -74,12 +74,30 @@ pub(crate) const WORKLOADS: Campaign = Campaign {
     trial,
 };
 
+/// Patience of nodes that have much to do: many nodes on few processors are slow, and this campaign refuses times.
+const PATIENT: [&str; 12] = [
+    "--set",
+    "read_request_timeout=60s",
+    "--set",
+    "range_request_timeout=60s",
+    "--set",
+    "write_request_timeout=60s",
+    "--set",
+    "counter_write_request_timeout=60s",
+    "--set",
+    "cas_contention_timeout=60s",
+    "--set",
+    "request_timeout=60s",
+];
+
 /// How much is run, and on what.
 struct Size {
     /// Operations of each phase.
     count: u64,
     in_flight: &'static str,
     preset: &'static str,
+    /// More settings of the nodes.
+    settings: &'static [&'static str],
 }
 
 /// What became of all runs on a cluster.
@@ -103,15 +121,18 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
             // A tiny node on a busy machine is not to be late.
             in_flight: "8",
             preset: "tiny",
+            settings: &[],
         },
         Some(count) => Size {
             count,
             in_flight: "64",
             preset: "dev",
+            settings: &PATIENT,
         },
     };
     rig.alone(|| {
-        rig.run(&[&["up", NAME, "--preset", size.preset], *words].concat())?;
+        let up = ["up", NAME, "--preset", size.preset];
+        rig.run(&[&up, *words, size.settings].concat())?;
         measure(rig, &size)
     })
 }
