@@ -30,12 +30,9 @@ levels = [
 ]
 "#;
 
-/// A lab with a cluster that serves, and the file. Experiments of a user wait for each other, but not for those of a test.
+/// A lab with a cluster that serves, and the file.
 fn with_cluster() -> TestLab {
-    let mut lab = lab();
-    let own = lab.path("run");
-    fs_err::create_dir(&own).expect("a folder");
-    lab.set("XDG_RUNTIME_DIR", own.display().to_string());
+    let lab = lab();
     lab.done(&UP);
     lab.write("pods.toml", FILE);
     lab

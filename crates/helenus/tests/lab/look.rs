@@ -48,16 +48,20 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Address claims that name an owner below the folder.
-pub(crate) fn claims_of(folder: &Path) -> Vec<PathBuf> {
-    let runtime = match std::env::var_os("XDG_RUNTIME_DIR") {
+/// The runtime folder of this user.
+pub(crate) fn runtime() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => PathBuf::from(folder).join("helenus"),
         None => PathBuf::from(format!(
             "/tmp/helenus-{}",
             rustix::process::geteuid().as_raw()
         )),
-    };
-    let namespaces = entries(&runtime.join("claims"));
+    }
+}
+
+/// Address claims that name an owner below the folder.
+pub(crate) fn claims_of(folder: &Path) -> Vec<PathBuf> {
+    let namespaces = entries(&runtime().join("claims"));
     let claims = namespaces.iter().flat_map(|n| entries(n));
     claims
         .filter(|claim| {

@@ -20,7 +20,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The binary under test.
@@ -45,12 +45,29 @@ const ENDS_WITHIN: Duration = PATIENCE.saturating_mul(3);
 /// Processes that were told to end are gone within this, or they were not told.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Experiments and comparisons of one user wait for each other, and say so: no test shall wait for another one's.
-static TURN: Mutex<()> = Mutex::new(());
+/// Tests that measure at the same time: more would spoil each other's times on two processors.
+static MEASURING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+const MEASURING_MOST: usize = 2;
 
 /// The turn of a test that runs experiments or comparisons.
-pub(crate) fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Debug)]
+pub(crate) struct Turn(());
+
+pub(crate) fn turn() -> Turn {
+    let (now, ended) = &MEASURING;
+    let now = now.lock().unwrap_or_else(PoisonError::into_inner);
+    let full = |now: &mut usize| *now >= MEASURING_MOST;
+    let now = ended.wait_while(now, full);
+    *now.unwrap_or_else(PoisonError::into_inner) += 1;
+    Turn(())
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let (now, ended) = &MEASURING;
+        *now.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ended.notify_one();
+    }
 }
 
 /// A home, an environment, and the binary.
@@ -74,17 +91,27 @@ impl TestLab {
         for folder in ["person", "bin"] {
             fs_err::create_dir(lab.path(folder)).expect("a folder of the lab");
         }
-        // Addresses are claimed for the whole machine: where claims are kept is not ours to choose.
-        for name in ["PATH", "XDG_RUNTIME_DIR"] {
-            if let Some(value) = std::env::var_os(name) {
-                lab.env.insert(name.to_owned(), value);
-            }
+        if let Some(path) = std::env::var_os("PATH") {
+            lab.set("PATH", path);
         }
+        lab.set("XDG_RUNTIME_DIR", lab.path("run"));
+        lab.make_runtime().expect("a runtime folder of the lab");
         lab.set("HOME", lab.path("person"));
         lab.set("HELENUS_HOME", lab.path("home"));
         lab.set("HELENUS_CACHE", lab.path("cache"));
         lab.set("LANG", "C.UTF-8");
         lab
+    }
+
+    /// A runtime folder: measurements wait for those of their own lab only. Addresses are claimed for the whole machine.
+    fn make_runtime(&self) -> std::io::Result<()> {
+        let claims = look::runtime().join("claims");
+        let own = self.path("run/helenus");
+        let mut private = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(private.recursive(true), 0o700);
+        private.create(&claims)?;
+        private.create(&own)?;
+        fs_err::os::unix::fs::symlink(claims, own.join("claims"))
     }
 
     /// A lab whose nodes are stand-ins that behave so.
