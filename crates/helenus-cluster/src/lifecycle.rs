@@ -23,17 +23,13 @@ use crate::state::{
 use crate::store::Store;
 use crate::wall::since_1970;
 use fs_err as fs;
-use helenus_model::access::{Access, Security};
+use helenus_model::access::Access;
 use helenus_model::format::Format;
-use helenus_model::memory::DiskLimit;
 use helenus_model::network::NetworkPlan;
-use helenus_model::plan::{
-    ClusterPlan, Folders, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan,
-};
-use helenus_model::preset::PresetName;
+use helenus_model::plan::{ClusterPlan, ClusterSpec, NodePlan, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::release::Release;
 use helenus_model::stack::StackRequest;
-use helenus_model::topology::{Topology, check_cluster_name};
+use helenus_model::topology::check_cluster_name;
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -102,31 +98,11 @@ pub enum Source {
     Tarball(PathBuf),
 }
 
-/// What `up` is asked for.
+/// What `up` is asked for. Its archive is used, and made, where the release can have one.
 #[derive(Debug, Clone)]
 pub struct UpRequest {
-    /// Name of the cluster.
-    pub name: String,
-    /// Shape.
-    pub topology: Topology,
-    /// Preset.
-    pub preset: PresetName,
-    /// `-Xmx`.
-    pub heap: Option<Bytes>,
-    /// `-Xmn`.
-    pub new_heap: Option<Bytes>,
-    /// Tokens a node.
-    pub tokens: u32,
-    /// Tokens of the only node, instead of evenly spread ones; empty unless set.
-    pub initial_tokens: Vec<i64>,
-    /// Checked keys of cassandra.yaml.
-    pub set: Vec<(String, serde_json::Value)>,
-    /// Whether `set` follows a production's file: of the preset only sizes are taken then.
-    pub like: bool,
-    /// Flags of the JVM.
-    pub jvm: Vec<String>,
-    /// What is asked of clients.
-    pub security: Security,
+    /// The cluster.
+    pub spec: ClusterSpec,
     /// Which Cassandra.
     pub source: Source,
     /// Which JDK, where the person names one.
@@ -135,8 +111,6 @@ pub struct UpRequest {
     pub ephemeral: bool,
     /// The process that it belongs to: it is removed when that ends.
     pub owner: Option<Owner>,
-    /// Whether to use (and make) a class-data archive.
-    pub archive: bool,
     /// Longest wait for readiness.
     pub ready_within: Duration,
     /// In tests: the program that stands in for Cassandra, a space, and how it behaves.
@@ -147,22 +121,8 @@ pub struct UpRequest {
     pub addresses: Option<Ipv4Addr>,
     /// The interface that addresses are added to which this machine does not have.
     pub interface: Option<String>,
-    /// How many clusters like this one are brought up together.
-    pub clusters: u32,
-    /// Hard limit of each node's memory, if set.
-    pub memory_limit: Option<Bytes>,
-    /// Processors of each node, if set.
-    pub cpus: Option<f64>,
-    /// Speed of the disk for each node, if set.
-    pub disk_speed: Option<DiskLimit>,
     /// How far the kernel reads ahead on the disk of the nodes, as long as the cluster is there.
     pub read_ahead: Option<Bytes>,
-    /// Size of each node's own disk in memory, if set.
-    pub disk: Option<Bytes>,
-    /// Folders for data on other disks.
-    pub folders: Folders,
-    /// Settings of single nodes, applied after all others; empty if there are none.
-    pub by_node: Vec<NodeWords>,
     /// Parts of a developer's stack beside the nodes: of [`crate::stack::up_all`].
     pub stack: Option<StackRequest>,
 }
@@ -183,13 +143,13 @@ impl Context {
     /// # Errors
     /// As [`Self::up`], as far as a plan can fail.
     pub fn dry_run(&self, request: &UpRequest) -> Result<ClusterPlan, ClusterError> {
-        check_cluster_name(&request.name)?;
-        if self.clusters.folder(&request.name).exists() {
-            return Err(StateError::Exists(request.name.clone()).into());
+        check_cluster_name(&request.spec.name)?;
+        if self.clusters.folder(&request.spec.name).exists() {
+            return Err(StateError::Exists(request.spec.name.clone()).into());
         }
         let version = self.version(&request.source)?;
         let available = room::available(&self.clusters);
-        let nodes = request.topology.nodes();
+        let nodes = request.spec.topology.nodes();
         let claimed = match (self.network(request)?, request.addresses) {
             (Some(network), _) => apart(&network),
             (None, Some(first)) => Claims::named(first, nodes)?,
@@ -227,25 +187,27 @@ impl Context {
         owner::sweep(self);
         // What cannot be planned is told before a release is fetched for it.
         may_have_disks(&self.dry_run(request)?)?;
-        let folder = self.clusters.folder(&request.name);
-        self.check_disk(request.topology.nodes())?;
+        let folder = self.clusters.folder(&request.spec.name);
+        self.check_disk(request.spec.topology.nodes())?;
         let (version, runtime) = self.runtime(request, events)?;
         fs::create_dir(&folder).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => StateError::Exists(request.name.clone()).into(),
+            std::io::ErrorKind::AlreadyExists => {
+                StateError::Exists(request.spec.name.clone()).into()
+            }
             _ => ClusterError::io("the state folder")(e),
         })?;
-        let lock = self.clusters.lock(&request.name)?;
+        let lock = self.clusters.lock(&request.spec.name)?;
         let result = self.up_locked(request, &version, &runtime, events);
         drop(lock);
         match result {
             Err(error) if self.cancel.is_set() => {
                 tracing::info!(%error, "interrupted");
-                remove::remove(self, &request.name)?;
+                remove::remove(self, &request.spec.name)?;
                 Err(ReadyError::Interrupted.into())
             }
             // Nothing ran yet: there is nothing to look at.
             Err(error) if !folder.join("node1/logs").exists() => {
-                remove::remove(self, &request.name)?;
+                remove::remove(self, &request.spec.name)?;
                 Err(error)
             }
             other => other,
@@ -259,7 +221,7 @@ impl Context {
         runtime: &Runtime,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
-        let folder = self.clusters.folder(&request.name);
+        let folder = self.clusters.folder(&request.spec.name);
         let mut state = self.planned(request, version, runtime)?;
         // Before anything runs that a `kill -9` of this process would leave behind.
         owner::guard(self, &state)?;
@@ -275,7 +237,7 @@ impl Context {
             // What was added now may be taken all the same: by a program that listens everywhere.
             Claims::prove_free(&addresses(&state), state.plan.ports)?;
         }
-        if request.archive && request.fake.is_none() {
+        if request.spec.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }
         if request.start {
@@ -292,7 +254,7 @@ impl Context {
         version: &str,
         runtime: &Runtime,
     ) -> Result<ClusterState, ClusterError> {
-        let folder = self.clusters.folder(&request.name);
+        let folder = self.clusters.folder(&request.spec.name);
         let mut saved = None;
         let mut decide = |claimed: &Claimed| {
             let available = room::available(&self.clusters);
@@ -302,7 +264,7 @@ impl Context {
             saved = Some(state);
             Ok::<(), ClusterError>(())
         };
-        let nodes = request.topology.nodes();
+        let nodes = request.spec.topology.nodes();
         match (self.network(request)?, request.addresses) {
             // Its addresses are nobody else's: they exist in the cluster's own network only.
             (Some(network), _) => decide(&apart(&network))?,
@@ -458,40 +420,21 @@ impl Context {
         claimed: &Claimed,
         available: Bytes,
     ) -> Result<ClusterPlan, ClusterError> {
+        let folder = self.clusters.folder(&request.spec.name);
         let planned = plan(&PlanRequest {
-            name: request.name.clone(),
-            topology: request.topology.clone(),
+            spec: ClusterSpec {
+                archive: request.spec.archive && archive::of_release(version),
+                ..request.spec.clone()
+            },
             release: version.to_owned(),
-            preset: request.preset,
-            heap: request.heap,
-            new_heap: request.new_heap,
-            tokens: request.tokens,
-            initial_tokens: request.initial_tokens.clone(),
-            set: request.set.clone(),
-            like: request.like,
-            jvm: request.jvm.clone(),
-            security: request.security,
             machine: machine::read(),
             addresses: claimed.addresses.clone(),
             ports: claimed.ports,
+            folder: folder.to_string_lossy().into_owned(),
             available,
-            clusters: request.clusters,
-            memory_limit: request.memory_limit,
-            cpus: request.cpus,
-            disk: request.disk,
-            folders: request.folders.clone(),
-            disk_speed: request.disk_speed,
-            archive: request.archive && archive::of_release(version),
-            folder: self
-                .clusters
-                .folder(&request.name)
-                .to_string_lossy()
-                .into_owned(),
-            by_node: request.by_node.clone(),
             network: self.network(request)?,
-        });
-        let planned = planned?;
-        if request.disk_speed.is_some() {
+        })?;
+        if request.spec.disk_speed.is_some() {
             limits::disk::can(&self.env.root, &self.paths.state).map_err(StartError::DiskSpeed)?;
         }
         Ok(ClusterPlan {
@@ -502,9 +445,9 @@ impl Context {
 
     /// The network of a cluster whose data centres are apart.
     fn network(&self, request: &UpRequest) -> Result<Option<NetworkPlan>, ClusterError> {
-        let folder = self.clusters.folder(&request.name);
+        let folder = self.clusters.folder(&request.spec.name);
         Ok(NetworkPlan::of(
-            &request.topology,
+            &request.spec.topology,
             &folder.to_string_lossy(),
         )?)
     }

@@ -72,7 +72,7 @@ impl Context {
             }
         }
         let version = self.version(&request.source)?;
-        let each = request.topology.nodes();
+        let each = request.spec.topology.nodes();
         let claimed = self.claims.look(each * names.len())?;
         let available = crate::room::available(&self.clusters);
         names
@@ -104,7 +104,7 @@ impl Context {
         // What cannot be planned is told before a release is fetched for it.
         let plans = self.dry_run_many(request, names)?;
         plans.iter().try_for_each(may_have_disks)?;
-        let each = request.topology.nodes();
+        let each = request.spec.topology.nodes();
         self.check_disk(each * names.len())?;
         let (version, runtime) = self.runtime(request, &mut |e| events("", e))?;
         let mut made = Vec::new();
@@ -131,7 +131,7 @@ impl Context {
                     Event::Planned(Box::new(state.plan.clone())),
                 );
             }
-            if request.archive && request.fake.is_none() {
+            if request.spec.archive && request.fake.is_none() {
                 self.one_archive(&mut states, &mut |e| events("", e))?;
             }
             let outcomes = self.start_all(states, request, at_once, events);
@@ -327,11 +327,10 @@ impl Start {
 }
 
 fn named(request: &UpRequest, name: &str, clusters: usize) -> UpRequest {
-    UpRequest {
-        name: name.to_owned(),
-        clusters: u32::try_from(clusters).unwrap_or(u32::MAX),
-        ..request.clone()
-    }
+    let mut one = request.clone();
+    one.spec.name = name.to_owned();
+    one.spec.clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
+    one
 }
 
 #[cfg(test)]

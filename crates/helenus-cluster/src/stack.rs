@@ -174,13 +174,13 @@ pub fn up_all(
     let programs = Programs::provide(context, wanted, events)?;
     let state = context.up(request, events)?;
     let address = state.plan.nodes[0].address;
-    let stack = Stack::new(&request.name, address, wanted.clone());
+    let stack = Stack::new(&request.spec.name, address, wanted.clone());
     match up(context, &state, &stack, &programs, events) {
         Ok(()) => Ok(state),
         Err(error) => {
             // As of `up`: what was interrupted leaves nothing.
             if context.cancel.is_set() {
-                remove::remove(context, &request.name)?;
+                remove::remove(context, &request.spec.name)?;
             }
             Err(error)
         }

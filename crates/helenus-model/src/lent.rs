@@ -72,14 +72,14 @@ impl NodeChange {
     /// As for a plan.
     pub fn plan(&self, of: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         let mut request = of.clone();
-        request.preset = self.preset.unwrap_or(of.preset);
+        request.spec.preset = self.preset.unwrap_or(of.spec.preset);
         if self.heap.is_some() {
-            (request.heap, request.new_heap) = (self.heap, None);
+            (request.spec.heap, request.spec.new_heap) = (self.heap, None);
         }
-        request.new_heap = self.new_heap.or(request.new_heap);
-        request.set.extend(self.set.iter().cloned());
-        request.jvm.extend(self.jvm.iter().cloned());
-        request.cpus = self.cpus.or(of.cpus);
+        request.spec.new_heap = self.new_heap.or(request.spec.new_heap);
+        request.spec.set.extend(self.set.iter().cloned());
+        request.spec.jvm.extend(self.jvm.iter().cloned());
+        request.spec.cpus = self.cpus.or(of.spec.cpus);
         plan(&request)
     }
 }
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn a_change_comes_after_what_was_asked_for() {
         let mut of = one(3);
-        of.set = vec![("concurrent_reads".to_owned(), json!(8))];
-        of.heap = Some(Bytes::mib(128));
-        of.new_heap = Some(Bytes::mib(100));
+        of.spec.set = vec![("concurrent_reads".to_owned(), json!(8))];
+        of.spec.heap = Some(Bytes::mib(128));
+        of.spec.new_heap = Some(Bytes::mib(100));
         let before = plan(&of).expect("a plan");
         let change = NodeChange {
             heap: Some(Bytes::mib(96)),
@@ -244,10 +244,8 @@ mod tests {
             format!("{error} ({})", error.hint())
         };
         insta::assert_snapshot!(refused(None), @"it is not known with which settings demo was asked for (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
-        let other = PlanRequest {
-            tokens: 4,
-            ..of.clone()
-        };
+        let mut other = of.clone();
+        other.spec.tokens = 4;
         insta::assert_snapshot!(refused(Some(&other)), @"this version of helenus plans demo otherwise than it was brought up (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
     }
 }

@@ -4,12 +4,11 @@
 use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
-use crate::memory::{DiskLimit, LimitPlan, MemoryPlan};
+use crate::memory::{LimitPlan, MemoryPlan};
 use crate::network::NetworkPlan;
 use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, sizes, written};
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
-use crate::topology::Topology;
 use crate::units::{Bytes, lacking};
 use crate::yaml;
 use serde::{Deserialize, Serialize};
@@ -29,6 +28,7 @@ mod places;
 mod room;
 mod security;
 mod settings;
+mod spec;
 mod spot;
 pub use change::AUTHENTICATOR;
 pub(crate) use collector::COLLECTORS;
@@ -41,6 +41,7 @@ pub use join::{JoinError, Joining, Newcomer};
 pub use own::{NodeWords, OwnPlan};
 pub(crate) use places::{COORDINATOR, own_keys};
 pub(crate) use security::TOP_KEYS;
+pub use spec::ClusterSpec;
 pub use spot::{Folders, Pin};
 
 pub use security::{KEYSTORE_PASSWORD_MARK, STOCK_IS_OPEN, auth_copies, without_security};
@@ -77,33 +78,14 @@ impl Ports {
     }
 }
 
-/// What a person asked for, with the facts that a plan needs.
+/// A cluster with the facts that its plan needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanRequest {
-    /// Name of the cluster, to Helenus and to Cassandra.
-    pub name: String,
-    /// Shape.
-    pub topology: Topology,
+    /// The cluster.
+    #[serde(flatten)]
+    pub spec: ClusterSpec,
     /// Release, such as `5.0.9`.
     pub release: String,
-    /// Preset.
-    pub preset: PresetName,
-    /// `-Xmx` instead of the preset's.
-    pub heap: Option<Bytes>,
-    /// `-Xmn` instead of the preset's.
-    pub new_heap: Option<Bytes>,
-    /// Tokens a node.
-    pub tokens: u32,
-    /// Tokens of the only node, instead of evenly spread ones; empty unless set.
-    pub initial_tokens: Vec<i64>,
-    /// Checked `cassandra.yaml` keys with their values, over the preset's.
-    pub set: Vec<(String, Value)>,
-    /// Whether `set` follows a production's file: of the preset only sizes are taken then, and what a node needs.
-    pub like: bool,
-    /// Flags of the JVM, after all others.
-    pub jvm: Vec<String>,
-    /// What is asked of clients.
-    pub security: Security,
     /// Machine.
     pub machine: Machine,
     /// One address a node, in the topology's order.
@@ -114,22 +96,6 @@ pub struct PlanRequest {
     pub folder: String,
     /// Memory that these nodes may be planned into: free now, and not reserved.
     pub available: Bytes,
-    /// How many such clusters are asked for at once; memory is planned for all of them.
-    pub clusters: u32,
-    /// Hard limit of each node's memory, where a person says one.
-    pub memory_limit: Option<Bytes>,
-    /// Processors of each node, where a person says so.
-    pub cpus: Option<f64>,
-    /// Speed of the disk for each node, where a person says one.
-    pub disk_speed: Option<DiskLimit>,
-    /// Size of each node's own disk in memory; nodes write to the machine's disk unless set.
-    pub disk: Option<Bytes>,
-    /// Folders for data on other disks than the cluster's folder.
-    pub folders: Folders,
-    /// Whether nodes start from a class-data archive, which spares memory too.
-    pub archive: bool,
-    /// What single nodes are given after all others, in the topology's order; empty where none is given anything.
-    pub by_node: Vec<NodeWords>,
     /// The cluster's own network, where it has one.
     pub network: Option<NetworkPlan>,
 }
@@ -415,13 +381,13 @@ const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 /// A heap, token count or key that cannot be, or more memory than the machine has.
 pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let release = release(request);
-    let heap = own::heap(request, None, request.preset, release)?;
+    let heap = own::heap(request, None, request.spec.preset, release)?;
     room::check_cpus(request)?;
-    if !(1..=256).contains(&request.tokens) {
-        return Err(PlanError::Tokens(request.tokens));
+    if !(1..=256).contains(&request.spec.tokens) {
+        return Err(PlanError::Tokens(request.spec.tokens));
     }
-    let by_node = request.by_node.iter().flat_map(|words| &words.set);
-    for (key, _) in request.set.iter().chain(by_node) {
+    let by_node = request.spec.by_node.iter().flat_map(|words| &words.set);
+    for (key, _) in request.spec.set.iter().chain(by_node) {
         let top = key.split('.').next().unwrap_or(key);
         if RESERVED.contains(&top) {
             return Err(PlanError::Reserved(key.clone()));
@@ -430,12 +396,13 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     security::check(request)?;
     let set = settings::own(request, release)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
-    let by_node = request.by_node.iter().flat_map(|words| &words.jvm);
-    if let Some(flag) = request.jvm.iter().chain(by_node).find(says_heap) {
+    let by_node = request.spec.by_node.iter().flat_map(|words| &words.jvm);
+    if let Some(flag) = request.spec.jvm.iter().chain(by_node).find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
-    let by_node = request.by_node.iter().flat_map(|words| &words.jvm);
+    let by_node = request.spec.by_node.iter().flat_map(|words| &words.jvm);
     if let Some(flag) = request
+        .spec
         .jvm
         .iter()
         .chain(by_node)
@@ -450,14 +417,14 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let limits = room::check(request, &mut nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
         format: Format::new("cluster-plan", PLAN_VERSION),
-        name: request.name.clone(),
+        name: request.spec.name.clone(),
         release: request.release.clone(),
-        preset: request.preset,
+        preset: request.spec.preset,
         heap,
-        tokens: request.tokens,
+        tokens: request.spec.tokens,
         ports: request.ports,
         folder: request.folder.clone(),
-        security: request.security,
+        security: request.spec.security,
         nodes,
         network: request.network.clone(),
         interface: None,
@@ -492,7 +459,7 @@ fn heap_of(
             new: Some(Bytes::mib(new.max(1))),
         };
     }
-    if collector::sizes_young(&request.jvm) {
+    if collector::sizes_young(&request.spec.jvm) {
         heap.new = None;
     }
     if let Some(new) = new {
@@ -526,7 +493,7 @@ fn node_plans(
         .map(|(index, (place, tokens))| {
             let preset = own::preset(request, index);
             let heap = own::heap(request, Some(index), preset, release)?;
-            let written = &match request.like {
+            let written = &match request.spec.like {
                 true => sizes(preset, release),
                 false => written(preset, release),
             };
@@ -535,17 +502,17 @@ fn node_plans(
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
             let folder = format!("{}/{name}", request.folder);
             let disk = disk::of(request, index);
-            let own = request.by_node.get(index);
+            let own = request.spec.by_node.get(index);
             let folders = own.and_then(|own| own.folders.as_ref());
-            let folders = folders.unwrap_or(&request.folders);
-            let folders = folders.of(&request.name, &name);
+            let folders = folders.unwrap_or(&request.spec.folders);
+            let folders = folders.of(&request.spec.name, &name);
             let storage = disk::storage(&folder, disk, &folders);
             let address = request.addresses[index];
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
             let own_set = own.map(|own| own.set.as_slice()).unwrap_or_default();
             let persons: Vec<&(String, Value)> = set.iter().chain(own_set).collect();
-            let policy = disk::policy(disk, request.like);
+            let policy = disk::policy(disk, request.spec.like);
             let settings = policy
                 .iter()
                 .chain(
@@ -569,7 +536,7 @@ fn node_plans(
                 .find_map(|(_, value)| text(value).parse().ok());
             let mut node = NodePlan {
                 name,
-                data_center: request.topology.data_centers[place.data_center]
+                data_center: request.spec.topology.data_centers[place.data_center]
                     .name
                     .clone(),
                 rack: place.rack,
@@ -621,7 +588,7 @@ fn cassandra_yaml<'a>(
     let tokens: Vec<String> = tokens.iter().map(i64::to_string).collect();
     let seeds = places::seeds(&places::planned(request), index);
     map.extend(own_keys(
-        (&request.name, request.tokens),
+        (&request.spec.name, request.spec.tokens),
         (&address, &address),
         request.ports,
         storage,
@@ -639,7 +606,7 @@ fn cassandra_yaml<'a>(
 
 /// Whether the tokens of this cluster are Murmur3's, as they are by default.
 fn is_murmur3(request: &PlanRequest) -> bool {
-    let mut set = request.set.iter().rev();
+    let mut set = request.spec.set.iter().rev();
     set.find(|(key, _)| key == "partitioner")
         .and_then(|(_, value)| value.as_str())
         .is_none_or(|name| name.ends_with("Murmur3Partitioner"))
@@ -674,7 +641,7 @@ fn jvm_flags(
         format!("-Xmx{}", heap.heap.jvm()),
     ];
     flags.extend(heap.new.map(|new| format!("-Xmn{}", new.jvm())));
-    flags.extend(request.cpus.into_iter().flat_map(room::cpu_flags));
+    flags.extend(request.spec.cpus.into_iter().flat_map(room::cpu_flags));
     for setting in written {
         match (setting.setting.place, &setting.own) {
             (Place::Jvm, Some((flag, _))) => flags.push(flag.clone()),
@@ -685,7 +652,7 @@ fn jvm_flags(
     flags.extend(security::properties(request));
     // JMX is opened later, on demand; its stubs must then name the node's own address.
     flags.push(format!("-Djava.rmi.server.hostname={address}"));
-    flags.extend(request.jvm.iter().cloned());
+    flags.extend(request.spec.jvm.iter().cloned());
     flags
 }
 

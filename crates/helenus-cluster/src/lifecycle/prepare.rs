@@ -9,8 +9,7 @@ use crate::event::Event;
 use crate::remove;
 use crate::store::Store;
 use fs_err as fs;
-use helenus_model::access::Security;
-use helenus_model::plan::Folders;
+use helenus_model::plan::ClusterSpec;
 use helenus_model::preset::PresetName;
 use helenus_model::release::{Arch, Release};
 use helenus_model::topology::Topology;
@@ -49,16 +48,16 @@ impl Context {
         if !archive::can(runtime.jdk_feature) {
             return Ok(None);
         }
-        let folder = self.clusters.folder(&request.name);
+        let folder = self.clusters.folder(&request.spec.name);
         fs::create_dir(&folder).map_err(ClusterError::io("the state folder"))?;
-        let lock = self.clusters.lock(&request.name)?;
+        let lock = self.clusters.lock(&request.spec.name)?;
         let made = self.planned(&request, &version, &runtime);
         let made = made.and_then(|mut state| {
             self.provide_archive(&mut state, events)?;
             Ok(state.runtime.archive)
         });
         drop(lock);
-        remove::remove(self, &request.name)?;
+        remove::remove(self, &request.spec.name)?;
         made
     }
 }
@@ -66,35 +65,21 @@ impl Context {
 /// One node of the smallest preset, ephemeral: what a `kill -9` leaves is abandoned, and reported so.
 pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterError> {
     Ok(UpRequest {
-        name: format!("{purpose}-{}", std::process::id()),
-        topology: Topology::single(1)?,
-        preset: PresetName::Tiny,
-        heap: None,
-        new_heap: None,
-        tokens: 1,
-        initial_tokens: Vec::new(),
-        set: Vec::new(),
-        like: false,
-        jvm: Vec::new(),
-        security: Security::default(),
+        spec: ClusterSpec::new(
+            format!("{purpose}-{}", std::process::id()),
+            Topology::single(1)?,
+            PresetName::Tiny,
+        ),
         source: Source::Known(version.to_owned()),
         java_home: None,
         ephemeral: true,
         owner: None,
-        archive: true,
         ready_within: Duration::ZERO,
         fake: None,
         start: true,
         addresses: None,
         interface: None,
-        clusters: 1,
-        memory_limit: None,
-        cpus: None,
-        disk: None,
-        folders: Folders::default(),
-        disk_speed: None,
         read_ahead: None,
-        by_node: Vec::new(),
         stack: None,
     })
 }

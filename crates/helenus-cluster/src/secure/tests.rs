@@ -4,7 +4,7 @@
 use super::*;
 use helenus_model::access::Security;
 use helenus_model::machine::Machine;
-use helenus_model::plan::{Folders, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{ClusterSpec, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::topology::Topology;
 use helenus_model::units::Bytes;
@@ -12,18 +12,11 @@ use std::os::unix::fs::PermissionsExt as _;
 
 fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
     plan(&PlanRequest {
-        name: "c".into(),
-        topology: Topology::single(2).unwrap(),
+        spec: ClusterSpec {
+            security,
+            ..ClusterSpec::new("c", Topology::single(2).unwrap(), PresetName::Tiny)
+        },
         release: "5.0.9".into(),
-        preset: PresetName::Tiny,
-        heap: None,
-        new_heap: None,
-        tokens: 1,
-        initial_tokens: Vec::new(),
-        set: vec![],
-        like: false,
-        jvm: vec![],
-        security,
         machine: Machine {
             cores: 2,
             memory: Bytes::mib(24 * 1024),
@@ -35,14 +28,6 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         ports: STANDARD_PORTS,
         folder: folder.to_string_lossy().into_owned(),
         available: Bytes::mib(24 * 1024),
-        clusters: 1,
-        memory_limit: None,
-        cpus: None,
-        disk: None,
-        folders: Folders::default(),
-        disk_speed: None,
-        archive: true,
-        by_node: Vec::new(),
         network: None,
     })
     .unwrap()

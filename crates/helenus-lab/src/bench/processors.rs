@@ -16,7 +16,9 @@ impl Bench<'_> {
         }
         let pins: Vec<Option<&Pin>> = match (&self.cluster, &request.place) {
             (Some(state), _) => state.plan.nodes.iter().map(|n| n.pin.as_ref()).collect(),
-            (None, Where::Ephemeral(up)) => up.by_node.iter().map(|n| n.pin.as_ref()).collect(),
+            (None, Where::Ephemeral(up)) => {
+                up.spec.by_node.iter().map(|n| n.pin.as_ref()).collect()
+            }
             _ => Vec::new(),
         };
         left(&machine::usable(Path::new("/"))?, &pins)

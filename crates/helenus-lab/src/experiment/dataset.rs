@@ -11,6 +11,7 @@ use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::{machine, remove};
+use helenus_model::plan::ClusterSpec;
 use helenus_model::units::Bytes;
 use std::time::Duration;
 
@@ -49,6 +50,22 @@ const NOT_OF_FILES: [&str; 14] = [
 /// whether it shapes files.
 pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
     let UpRequest {
+        spec,
+        source,
+        fake,
+        // How they are started, and where.
+        java_home: _,
+        ephemeral: _,
+        owner: _,
+        start: _,
+        addresses: _,
+        interface: _,
+        ready_within: _,
+        read_ahead: _,
+        // What runs beside them.
+        stack: _,
+    } = up;
+    let ClusterSpec {
         topology,
         preset,
         tokens,
@@ -56,32 +73,20 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         set,
         like,
         security,
-        source,
-        fake,
         by_node,
-        // Sizes and speeds of nodes, and how they are started.
+        // Sizes and speeds of nodes.
         name: _,
         heap: _,
         new_heap: _,
         jvm: _,
-        java_home: _,
-        ephemeral: _,
-        owner: _,
         archive: _,
-        start: _,
-        addresses: _,
-        interface: _,
-        ready_within: _,
         clusters: _,
         memory_limit: _,
         cpus: _,
         disk_speed: _,
-        read_ahead: _,
         disk: _,
         folders: _,
-        // What runs beside them.
-        stack: _,
-    } = up;
+    } = spec;
     let PopulateRequest {
         filling,
         replication_factor,
@@ -116,11 +121,11 @@ pub(super) fn restored(
 ) -> Result<(), ExperimentError> {
     let source = made(sitting, up, combination)?;
     bring_up(sitting, up)?;
-    note(sitting, &source, &up.name)?;
+    note(sitting, &source, &up.spec.name)?;
     let request = RestoreRequest {
         cluster: source,
         tag: TAG.to_owned(),
-        into: Some(up.name.clone()),
+        into: Some(up.spec.name.clone()),
         replace: true,
         drop_cache: true,
         leave_stopped: false,
@@ -183,20 +188,23 @@ fn memory(state: &ClusterState, machine: Bytes) -> Bytes {
 /// The nodes that write a dataset: how it was written is no part of the question, so all settings have it from nodes of the
 /// same size, which are as fast as this machine lets them be.
 fn writer(up: &UpRequest, name: &str) -> UpRequest {
-    let nodes = u64::try_from(up.topology.nodes())
+    let nodes = u64::try_from(up.spec.topology.nodes())
         .unwrap_or(u64::MAX)
         .max(1);
     let share = machine::read().memory.0 / nodes / WRITER_SHARE;
     let heap = WRITER_HEAP.min(Bytes(share));
     UpRequest {
-        name: name.to_owned(),
-        heap: Some(up.heap.map_or(heap, |own| own.max(heap))),
-        new_heap: None,
-        memory_limit: None,
-        cpus: None,
-        disk_speed: None,
+        spec: ClusterSpec {
+            name: name.to_owned(),
+            heap: Some(up.spec.heap.map_or(heap, |own| own.max(heap))),
+            new_heap: None,
+            memory_limit: None,
+            cpus: None,
+            disk_speed: None,
+            disk: None,
+            ..up.spec.clone()
+        },
         read_ahead: None,
-        disk: None,
         stack: None,
         ..up.clone()
     }
@@ -212,7 +220,7 @@ fn make(
         return Ok(());
     };
     let request = PopulateRequest {
-        cluster: up.name.clone(),
+        cluster: up.spec.name.clone(),
         ..wanted.clone()
     };
     let events = &mut sitting.events;
@@ -222,7 +230,7 @@ fn make(
         return Err(ExperimentError::NotWhole);
     }
     let save = SaveRequest {
-        cluster: up.name.clone(),
+        cluster: up.spec.name.clone(),
         tag: TAG.to_owned(),
         replace: true,
         leave_stopped: true,

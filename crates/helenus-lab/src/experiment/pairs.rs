@@ -279,7 +279,7 @@ impl Sitting<'_> {
             None => Ok(()),
         };
         if let Where::Ephemeral(up) = &mut bench.place {
-            up.name = self.cluster();
+            up.spec.name = self.cluster();
         }
         bench.seed = self
             .request

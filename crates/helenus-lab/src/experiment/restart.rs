@@ -96,7 +96,7 @@ impl Sitting<'_> {
     fn or_no_space(&self, error: ExperimentError, first: Planned) -> ExperimentError {
         let up = own_cluster(&self.request.combinations[first.combination]);
         match own_fault(&error).and(up) {
-            Some(up) => match self.context.check_disk(up.topology.nodes()) {
+            Some(up) => match self.context.check_disk(up.spec.topology.nodes()) {
                 Err(full) if matches!(full.find(), Some(StartError::NoSpace { .. })) => full.into(),
                 _ => error,
             },
@@ -132,10 +132,8 @@ impl Sitting<'_> {
         let Some(up) = own_cluster(combination) else {
             return Ok(());
         };
-        let up = UpRequest {
-            name: self.cluster(),
-            ..up.clone()
-        };
+        let mut up = up.clone();
+        up.spec.name = self.cluster();
         if combination.populate.is_some() {
             return dataset::restored(self, &up, combination);
         }

@@ -59,8 +59,8 @@ fn coordinator() -> PlanRequest {
 
 fn limited() -> PlanRequest {
     let mut request = one(2);
-    request.cpus = Some(1.5);
-    request.preset = PresetName::Bench;
+    request.spec.cpus = Some(1.5);
+    request.spec.preset = PresetName::Bench;
     request
 }
 
@@ -72,7 +72,7 @@ fn older() -> PlanRequest {
 
 fn guarded() -> PlanRequest {
     let mut request = one(1);
-    request.security = Security {
+    request.spec.security = Security {
         auth: true,
         tls: true,
         client_auth: true,
@@ -162,7 +162,7 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
     the cluster has 1 nodes; addresses in the list of hosts: 2 (name 1 of them, or add nodes to the topology)
     ");
     let mut secret = one(1);
-    secret.jvm = vec!["-Djavax.net.ssl.trustStorePassword=hunter2".to_owned()];
+    secret.spec.jvm = vec!["-Djavax.net.ssl.trustStorePassword=hunter2".to_owned()];
     insta::assert_snapshot!(refused(&secret, "10.0.0.11"), @"
     ansible cannot have a password among its settings: its files are read by many (leave that --set or --jvm out, and bring it to the hosts from a vault of yours)
     ");
@@ -222,8 +222,8 @@ proptest! {
             .map(|((nodes, racks), k)| DataCenter::new(&format!("DC{k}"), *nodes, (*racks).min(*nodes)))
             .collect();
         let mut request = request(centers.clone());
-        request.heap = heap.map(Bytes::mib);
-        let nodes = request.topology.nodes();
+        request.spec.heap = heap.map(Bytes::mib);
+        let nodes = request.spec.topology.nodes();
         let hosts = format!("10.0.0.1-{nodes}");
         let plan = rendered(&request, Form::Ansible, &hosts);
         prop_assert_eq!(&plan, &rendered(&request, Form::Ansible, &hosts));

@@ -57,7 +57,7 @@ mod tests {
             preset: Some(PresetName::Dev),
             ..NodeWords::default()
         };
-        of.by_node = vec![NodeWords::default(), own];
+        of.spec.by_node = vec![NodeWords::default(), own];
         let before = plan(&of).expect("a plan");
         let options = Options::new(Form::Plain, &before.release);
         let with = |preset| {
@@ -91,7 +91,7 @@ mod tests {
         let operated = Options::new(Form::K8ssandra, &own.release);
         insta::assert_snapshot!(refused(&own, &operated, Some(&of)), @"demo is a cluster of operators, which decide about its nodes' settings (use a cluster that was applied without --as; `run --on` measures this one as it is)");
         let mut auth = of.clone();
-        auth.security.auth = true;
+        auth.spec.security.auth = true;
         let own = plan(&auth).expect("a plan");
         assert_eq!(lendable(&own, &options, Some(&auth)), Ok(&auth));
         let bare = Options {

@@ -4,7 +4,7 @@ use super::options::{Form, KubeError, Medusa, Options, Spread};
 use super::{KubePlan, render};
 use crate::access::Security;
 use crate::machine::Machine;
-use crate::plan::{ClusterPlan, Folders, NodeWords, PlanRequest, STANDARD_PORTS, plan};
+use crate::plan::{ClusterPlan, ClusterSpec, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use crate::preset::PresetName;
 use crate::topology::{DataCenter, Topology};
 use crate::units::Bytes;
@@ -21,17 +21,7 @@ pub(crate) fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
         wan: crate::topology::wan::Wan::default(),
     };
     PlanRequest {
-        name: "demo".into(),
         release: "5.0.9".into(),
-        preset: PresetName::Tiny,
-        heap: None,
-        new_heap: None,
-        tokens: 1,
-        initial_tokens: Vec::new(),
-        set: Vec::new(),
-        like: false,
-        jvm: Vec::new(),
-        security: Security::default(),
         machine: Machine {
             cores: 4,
             memory: Bytes::mib(8192),
@@ -45,16 +35,8 @@ pub(crate) fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
         ports: STANDARD_PORTS,
         folder: "/var/lib/cassandra".into(),
         available: Bytes(1 << 50),
-        clusters: 1,
-        memory_limit: None,
-        cpus: None,
-        disk_speed: None,
-        disk: None,
-        folders: Folders::default(),
-        archive: true,
-        by_node: Vec::new(),
         network: None,
-        topology,
+        spec: ClusterSpec::new("demo", topology, PresetName::Tiny),
     }
 }
 
@@ -104,7 +86,7 @@ fn all_of<'a>(documents: &'a [(String, Value)], kind: &str, at: &str) -> Vec<&'a
 }
 
 fn secured(mut request: PlanRequest) -> PlanRequest {
-    request.security = Security {
+    request.spec.security = Security {
         auth: true,
         tls: true,
         client_auth: false,
@@ -122,7 +104,7 @@ pub(crate) fn heaps_by_data_center() -> PlanRequest {
         ..NodeWords::default()
     };
     let more = own(Some(Bytes::mib(128)));
-    request.by_node = vec![own(None), own(None), more.clone(), more];
+    request.spec.by_node = vec![own(None), own(None), more.clone(), more];
     request
 }
 
@@ -246,7 +228,7 @@ fn of_chart() -> PlanRequest {
         ..DataCenter::new("dc1", 4, 1)
     }]);
     request.release = "4.0.20".into();
-    request.preset = PresetName::Dev;
+    request.spec.preset = PresetName::Dev;
     request
 }
 
@@ -349,7 +331,7 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
     insta::assert_snapshot!(refused(&one(1), Form::HelmValues));
     insta::assert_snapshot!(refused(&three_of_five(), Form::HelmValues));
     let mut own = one(2);
-    own.by_node = vec![
+    own.spec.by_node = vec![
         NodeWords::default(),
         NodeWords {
             preset: Some(PresetName::Dev),
@@ -370,8 +352,8 @@ fn what_a_form_has_no_words_for_is_refused_with_a_cure() {
 #[test]
 fn nodes_of_a_rack_with_settings_of_their_own_are_a_set_of_their_own() {
     let mut request = one(3);
-    request.by_node = vec![NodeWords::default(); 3];
-    request.by_node[1].set = vec![("concurrent_reads".into(), 4.into())];
+    request.spec.by_node = vec![NodeWords::default(); 3];
+    request.spec.by_node[1].set = vec![("concurrent_reads".into(), 4.into())];
     let documents = documents(&rendered(&request, Form::Plain, &|_| {}));
     let names = all_of(&documents, "StatefulSet", "/metadata/name");
     assert_eq!(
@@ -494,9 +476,9 @@ proptest! {
             ..DataCenter::new(&format!("DC{}", k + 1), nodes + coordinators, *racks.min(nodes))
         };
         let mut request = request(shapes.iter().enumerate().map(data_center).collect());
-        request.name = name;
-        request.preset = if dev { PresetName::Dev } else { PresetName::Tiny };
-        let nodes = request.topology.nodes();
+        request.spec.name = name;
+        request.spec.preset = if dev { PresetName::Dev } else { PresetName::Tiny };
+        let nodes = request.spec.topology.nodes();
         let plan = rendered(&request, Form::Plain, &|options| {
             options.namespace = one_namespace.then(|| "all".to_owned());
         });

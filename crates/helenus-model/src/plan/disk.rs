@@ -41,8 +41,8 @@ pub(super) fn storage(folder: &str, disk: Option<Bytes>, folders: &Folders) -> S
 
 /// The disk of a node, by its number in the topology's order: its own, else the cluster's.
 pub(super) fn of(request: &PlanRequest, index: usize) -> Option<Bytes> {
-    let own = request.by_node.get(index).and_then(|words| words.disk);
-    own.or(request.disk)
+    let own = request.spec.by_node.get(index).and_then(|words| words.disk);
+    own.or(request.spec.disk)
 }
 
 /// What a node makes of a disk that fails, unless somebody says otherwise, or a production's file is followed: what the cassandra.yaml of every release says.

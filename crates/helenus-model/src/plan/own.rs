@@ -76,8 +76,12 @@ impl ClusterPlan {
 
 /// The preset of a node, by its number in the topology's order.
 pub(super) fn preset(request: &PlanRequest, index: usize) -> PresetName {
-    let own = request.by_node.get(index).and_then(|words| words.preset);
-    own.unwrap_or(request.preset)
+    let own = request
+        .spec
+        .by_node
+        .get(index)
+        .and_then(|words| words.preset);
+    own.unwrap_or(request.spec.preset)
 }
 
 /// The heap of a node of that preset, by its number in the topology's order; of the cluster without one. Beside a heap
@@ -91,12 +95,12 @@ pub(super) fn heap(
     preset: PresetName,
     release: &Release,
 ) -> Result<Heap, PlanError> {
-    let nodes = request.topology.nodes() * request.clusters.max(1) as usize;
-    let own = index.and_then(|index| request.by_node.get(index));
+    let nodes = request.spec.topology.nodes() * request.spec.clusters.max(1) as usize;
+    let own = index.and_then(|index| request.spec.by_node.get(index));
     let said = match own {
         Some(own) if own.heap.is_some() => (own.heap, own.new_heap),
-        Some(own) => (request.heap, own.new_heap.or(request.new_heap)),
-        None => (request.heap, request.new_heap),
+        Some(own) => (request.spec.heap, own.new_heap.or(request.spec.new_heap)),
+        None => (request.spec.heap, request.spec.new_heap),
     };
     heap_of(request, said, preset, release, nodes)
 }
@@ -109,11 +113,13 @@ pub(super) fn of(
     node: &NodePlan,
 ) -> Option<OwnPlan> {
     let yaml = yaml::parse(&node.yaml).unwrap_or_default();
-    let differs = preset != request.preset || node.disk != request.disk || heap != of_cluster;
+    let differs =
+        preset != request.spec.preset || node.disk != request.spec.disk || heap != of_cluster;
     differs.then(|| OwnPlan {
         preset,
         heap,
-        memory: MemoryPlan::of(heap.heap, &yaml, &node.jvm, request.archive).with_disk(node.disk),
+        memory: MemoryPlan::of(heap.heap, &yaml, &node.jvm, request.spec.archive)
+            .with_disk(node.disk),
         limit: None,
     })
 }

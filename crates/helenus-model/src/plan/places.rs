@@ -15,8 +15,8 @@ const SEEDS: usize = 2;
 
 /// Every node's place and tokens. Each data centre's tokens are even by themselves, and unique among all.
 pub(super) fn tokens(request: &PlanRequest) -> Vec<(Place, Vec<i64>)> {
-    let each = request.tokens as usize;
-    let of = request.topology.data_centers.iter().enumerate();
+    let each = request.spec.tokens as usize;
+    let of = request.spec.topology.data_centers.iter().enumerate();
     let all = of.flat_map(|(index, dc)| {
         let owners = dc.racks.len().saturating_sub(dc.coordinators as usize);
         let mut tokens = even_tokens(owners, each, index);
@@ -25,11 +25,17 @@ pub(super) fn tokens(request: &PlanRequest) -> Vec<(Place, Vec<i64>)> {
     });
     let mut all: Vec<Vec<i64>> = all.collect();
     if let [only] = &mut all[..]
-        && request.initial_tokens.len() == each
+        && request.spec.initial_tokens.len() == each
     {
-        only.clone_from(&request.initial_tokens);
+        only.clone_from(&request.spec.initial_tokens);
     }
-    request.topology.places().into_iter().zip(all).collect()
+    request
+        .spec
+        .topology
+        .places()
+        .into_iter()
+        .zip(all)
+        .collect()
 }
 
 /// Where a node is, as far as seeds go.
@@ -43,7 +49,7 @@ pub(super) struct Standing {
 
 /// Where the nodes of a request will stand.
 pub(super) fn planned(request: &PlanRequest) -> Vec<Standing> {
-    let places = request.topology.places().into_iter();
+    let places = request.spec.topology.places().into_iter();
     places
         .zip(&request.addresses)
         .map(|(place, address)| Standing {

@@ -14,7 +14,8 @@ pub(super) fn memory(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes) -> 
     let first = first.or(nodes.first());
     let yaml = first.and_then(|node| yaml::parse(&node.yaml).ok());
     let jvm = first.map(|node| node.jvm.as_slice()).unwrap_or_default();
-    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.archive).with_disk(request.disk)
+    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.spec.archive)
+        .with_disk(request.spec.disk)
 }
 
 /// Checks that all nodes fit, and decides their hard limits; those of nodes with a preset or disk of their own are put
@@ -25,7 +26,7 @@ pub(super) fn check(
     heap: Bytes,
     memory: MemoryPlan,
 ) -> Result<Option<LimitPlan>, PlanError> {
-    let clusters = u64::from(request.clusters.max(1));
+    let clusters = u64::from(request.spec.clusters.max(1));
     let count = nodes.len() as u64 * clusters;
     let each = memory.total();
     let of = |node: &NodePlan| node.own.map_or(memory, |own| own.memory).total();
@@ -46,7 +47,7 @@ pub(super) fn check(
         });
     }
     let least = nodes.iter().map(of).max().unwrap_or(each);
-    if let Some(asked) = request.memory_limit
+    if let Some(asked) = request.spec.memory_limit
         && asked < least
     {
         return Err(PlanError::Limit { asked, least });
@@ -56,22 +57,22 @@ pub(super) fn check(
     // What is measured shall have the machine's whole page cache, unless a person says otherwise.
     let limit_of = |preset: PresetName, memory: &MemoryPlan| {
         let by_itself = preset != PresetName::Bench;
-        let limit = request.memory_limit;
+        let limit = request.spec.memory_limit;
         limit.or_else(|| by_itself.then(|| memory.limit(share)))
     };
-    let limit = limit_of(request.preset, &memory);
+    let limit = limit_of(request.spec.preset, &memory);
     let mut own_limits = false;
     for own in nodes.iter_mut().filter_map(|node| node.own.as_mut()) {
         own.limit = limit_of(own.preset, &own.memory);
         own_limits |= own.limit.is_some();
     }
-    let equal_shares = request.clusters > 1;
-    let by_hand = request.cpus.is_some() || request.disk_speed.is_some();
+    let equal_shares = request.spec.clusters > 1;
+    let by_hand = request.spec.cpus.is_some() || request.spec.disk_speed.is_some();
     let asked = limit.is_some() || own_limits || by_hand || equal_shares;
     Ok(asked.then_some(LimitPlan {
         memory: limit,
-        cpus: request.cpus,
-        disk: request.disk_speed,
+        cpus: request.spec.cpus,
+        disk: request.spec.disk_speed,
         equal_shares,
     }))
 }
@@ -85,7 +86,7 @@ fn mixed(
 ) -> PlanError {
     let mut kinds: Vec<(PresetName, Bytes, usize)> = Vec::new();
     for node in nodes {
-        let preset = node.own.map_or(request.preset, |own| own.preset);
+        let preset = node.own.map_or(request.spec.preset, |own| own.preset);
         let each = of(node);
         let alike = |kind: &&mut (PresetName, Bytes, usize)| (kind.0, kind.1) == (preset, each);
         match kinds.iter_mut().find(alike) {
@@ -110,14 +111,14 @@ fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) 
     let per_cluster = nodes.len() as u64;
     let mut ways = Vec::new();
     let fits = fitting(each, has);
-    if request.clusters > 1 && fits >= per_cluster {
+    if request.spec.clusters > 1 && fits >= per_cluster {
         ways.push(format!("--count {}", fits / per_cluster));
-    } else if request.clusters <= 1 && fits == 1 && per_cluster > 1 {
+    } else if request.spec.clusters <= 1 && fits == 1 && per_cluster > 1 {
         ways.push("1 node".to_owned());
-    } else if request.clusters <= 1 && fits > 1 {
+    } else if request.spec.clusters <= 1 && fits > 1 {
         ways.push(format!("{fits} nodes"));
     }
-    let count = per_cluster * u64::from(request.clusters.max(1));
+    let count = per_cluster * u64::from(request.spec.clusters.max(1));
     let of = |heap: Bytes| memory(request, nodes, heap).total();
     let below = Bytes(heap.0.saturating_sub(1 << 20));
     let share = Bytes(has.0 / count.max(1));
@@ -145,7 +146,7 @@ fn largest_disk(
     each: Bytes,
     share: Bytes,
 ) -> Option<String> {
-    let beside = each.0.checked_sub(request.disk?.0)?;
+    let beside = each.0.checked_sub(request.spec.disk?.0)?;
     let disk = Bytes(share.0.checked_sub(beside)? >> 20 << 20);
     let yaml = yaml::parse(&nodes.first()?.yaml).unwrap_or_default();
     let (least, _) = super::disk::least(&yaml);
@@ -155,7 +156,7 @@ fn largest_disk(
 /// Checks the number of processors.
 pub(super) fn check_cpus(request: &PlanRequest) -> Result<(), PlanError> {
     let cores = request.machine.cores;
-    match request.cpus {
+    match request.spec.cpus {
         Some(cpus) if !(0.1..=f64::from(cores)).contains(&cpus) => Err(PlanError::Cpus {
             asked: cpus.to_string(),
             cores,

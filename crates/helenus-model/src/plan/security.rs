@@ -48,9 +48,9 @@ pub fn auth_copies(nodes: usize) -> usize {
 /// The keys of node `name`, none for an open cluster.
 pub(super) fn keys(request: &PlanRequest, name: &str) -> Map<String, Value> {
     let mut map = Map::new();
-    let security = request.security;
+    let security = request.spec.security;
     if security.auth {
-        map.extend(auth_keys(&request.release, request.like));
+        map.extend(auth_keys(&request.release, request.spec.like));
     }
     if security.tls {
         let folder = format!("{}/{TLS_FOLDER}", request.folder);
@@ -107,13 +107,13 @@ fn auth_keys(release: &str, like: bool) -> Map<String, Value> {
 
 /// The properties of the JVM.
 pub(super) fn properties(request: &PlanRequest) -> Vec<String> {
-    if !request.security.auth {
+    if !request.spec.security.auth {
         return Vec::new();
     }
-    let copies = auth_copies(request.topology.nodes());
+    let copies = auth_copies(request.spec.topology.nodes());
     // Made with its copies from the start, `system_auth` needs no repair afterwards.
     let mut all = vec![format!("-Dcassandra.system_auth.default_rf={copies}")];
-    if !request.like {
+    if !request.spec.like {
         // The least rounds: they protect guessable passwords, ours is random; at ten a log-in costs 0.1 s of CPU.
         all.push("-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4".to_owned());
     }
@@ -126,7 +126,7 @@ pub(super) fn properties(request: &PlanRequest) -> Vec<String> {
 /// [`PlanError::Reserved`] with the key.
 pub(super) fn check(request: &PlanRequest) -> Result<(), PlanError> {
     let ours = Value::Object(keys(request, "node1"));
-    for (key, _) in &request.set {
+    for (key, _) in &request.spec.set {
         let path = format!("/{}", key.replace('.', "/"));
         if ours.pointer(&path).is_some() && !FREE.contains(&key.as_str()) {
             return Err(PlanError::Reserved(key.clone()));

@@ -12,9 +12,9 @@ pub(super) fn check_clashes(
     release: &Release,
     set: &[(String, Value)],
 ) -> Result<(), PlanError> {
-    let of_preset = match request.like {
-        true => sizes(request.preset, release),
-        false => written(request.preset, release),
+    let of_preset = match request.spec.like {
+        true => sizes(request.spec.preset, release),
+        false => written(request.spec.preset, release),
     };
     let mut all: Vec<(String, Value)> = own_of(&of_preset, Place::Yaml).cloned().collect();
     all.extend(set.iter().cloned());
@@ -34,7 +34,7 @@ pub(super) fn own(
         Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
         Err(error) => Err(error),
     };
-    request.set.iter().map(own).collect()
+    request.spec.set.iter().map(own).collect()
 }
 
 /// Whether a node may have this setting of its preset beside what a person set: with the preset's time, a commit log that

@@ -2,25 +2,16 @@
 //! Refuses IO, as the room does.
 
 use super::*;
-use crate::topology::DataCenter;
+use crate::memory::DiskLimit;
+use crate::topology::{DataCenter, Topology};
 use serde_json::json;
 
 mod join;
 
 pub(super) fn request(nodes: u32, preset: PresetName) -> PlanRequest {
     PlanRequest {
-        name: "c".into(),
-        topology: Topology::single(nodes).unwrap(),
+        spec: ClusterSpec::new("c", Topology::single(nodes).unwrap(), preset),
         release: "5.0.9".into(),
-        preset,
-        heap: None,
-        new_heap: None,
-        tokens: 1,
-        initial_tokens: Vec::new(),
-        set: vec![],
-        like: false,
-        jvm: vec![],
-        security: Security::default(),
         machine: Machine {
             cores: 2,
             memory: Bytes::mib(24 * 1024),
@@ -34,14 +25,6 @@ pub(super) fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         ports: STANDARD_PORTS,
         folder: "/state/clusters/c".into(),
         available: Bytes::mib(24 * 1024),
-        clusters: 1,
-        memory_limit: None,
-        cpus: None,
-        disk: None,
-        folders: Folders::default(),
-        disk_speed: None,
-        archive: true,
-        by_node: Vec::new(),
         network: None,
     }
 }
@@ -89,26 +72,26 @@ fn an_odd_folder_is_one_place_in_urls_and_facts() {
 fn the_heap_is_said_once() {
     let mut r = request(1, PresetName::Tiny);
     for flag in ["-Xmx1G", "-Xms64M", "-Xmn9m"] {
-        r.jvm = vec!["-Xlog:gc".into(), flag.into()];
+        r.spec.jvm = vec!["-Xlog:gc".into(), flag.into()];
         assert_eq!(plan(&r), Err(PlanError::HeapFlag(flag.into())));
     }
-    r.jvm = vec!["-Xlog:gc".into(), "-Xss256k".into()];
+    r.spec.jvm = vec!["-Xlog:gc".into(), "-Xss256k".into()];
     assert!(plan(&r).is_ok());
 }
 
 #[test]
 fn what_a_node_would_die_of_is_refused() {
     let mut r = request(1, PresetName::Tiny);
-    r.jvm = vec!["Xss1m".into()];
+    r.spec.jvm = vec!["Xss1m".into()];
     let refused = plan(&r).unwrap_err();
     assert_eq!(
         refused.hint(),
         "write --jvm=-Xss1m, or --jvm=-Dname=value for a property"
     );
-    r.jvm = vec![];
+    r.spec.jvm = vec![];
     let mut with = |key: &str, value: &str| {
         let number = value.parse::<i64>().map(Value::from);
-        r.set = vec![(key.to_owned(), number.unwrap_or_else(|_| value.into()))];
+        r.spec.set = vec![(key.to_owned(), number.unwrap_or_else(|_| value.into()))];
         plan(&r).map_err(|error| (error.to_string(), error.hint()))
     };
     // The preset's segments have 4 MiB.
@@ -131,8 +114,8 @@ fn what_a_node_would_die_of_is_refused() {
 #[test]
 fn beside_a_file_a_preset_is_sizes() {
     let mut r = secured(1);
-    r.like = true;
-    r.disk = Some(Bytes::mib(512));
+    r.spec.like = true;
+    r.spec.disk = Some(Bytes::mib(512));
     let node = plan(&r).unwrap().nodes.remove(0);
     let yaml = yaml::parse(&node.yaml).unwrap();
     let has = |key: &str| yaml.get(key).is_some();
@@ -158,14 +141,14 @@ fn beside_a_file_a_preset_is_sizes() {
 #[test]
 fn a_collector_that_is_chosen_takes_the_place_of_the_preset_s() {
     let mut r = request(1, PresetName::Tiny);
-    r.jvm = ["-XX:+UseParallelGC", "-XX:+UseG1GC"]
+    r.spec.jvm = ["-XX:+UseParallelGC", "-XX:+UseG1GC"]
         .map(String::from)
         .into();
     let flags = plan(&r).unwrap().nodes[0].jvm.clone();
     let chosen: Vec<&String> = flags.iter().filter(|f| f.ends_with("GC")).collect();
     assert_eq!(chosen, ["-XX:+UseG1GC"]);
     // What is switched off by hand stays as it was said.
-    r.jvm = ["-XX:-UseSerialGC"].map(String::from).into();
+    r.spec.jvm = ["-XX:-UseSerialGC"].map(String::from).into();
     let flags = plan(&r).unwrap().nodes[0].jvm.clone();
     assert!(flags.iter().any(|f| f == "-XX:-UseSerialGC"));
 }
@@ -173,11 +156,11 @@ fn a_collector_that_is_chosen_takes_the_place_of_the_preset_s() {
 #[test]
 fn a_kept_plan_has_no_secrets() {
     let mut r = request(1, PresetName::Tiny);
-    r.set = vec![(
+    r.spec.set = vec![(
         "client_encryption_options.keystore_password".into(),
         json!("hunter 2"),
     )];
-    r.jvm = vec!["-Djavax.net.ssl.keyStorePassword=hunter 2".into()];
+    r.spec.jvm = vec!["-Djavax.net.ssl.keyStorePassword=hunter 2".into()];
     let plan = plan(&r).unwrap();
     let kept = plan.without_secrets();
     assert!(!format!("{kept:?}").contains("hunter"));
@@ -189,7 +172,7 @@ fn a_kept_plan_has_no_secrets() {
 #[test]
 fn a_person_s_key_wins_over_the_preset_and_reserved_ones_are_refused() {
     let mut r = request(1, PresetName::Tiny);
-    r.set = vec![
+    r.spec.set = vec![
         ("concurrent_reads".into(), json!(4)),
         (
             "memtable.configurations.default.class_name".into(),
@@ -202,30 +185,30 @@ fn a_person_s_key_wins_over_the_preset_and_reserved_ones_are_refused() {
         yaml["memtable"]["configurations"]["default"]["class_name"],
         json!("SkipListMemtable")
     );
-    r.set = vec![("listen_address".into(), json!("127.0.0.1"))];
+    r.spec.set = vec![("listen_address".into(), json!("127.0.0.1"))];
     assert_eq!(plan(&r), Err(PlanError::Reserved("listen_address".into())));
 }
 
 #[test]
 fn heaps_that_cannot_be_are_refused_with_the_cure() {
     let mut r = request(1, PresetName::Tiny);
-    r.heap = Some(Bytes::mib(32));
+    r.spec.heap = Some(Bytes::mib(32));
     insta::assert_snapshot!(plan(&r).unwrap_err().hint(), @"use --heap 48M or more");
-    r.heap = Some(Bytes::mib(100));
+    r.spec.heap = Some(Bytes::mib(100));
     assert_eq!(plan(&r).unwrap().heap.new, Some(Bytes::mib(18)));
-    r.new_heap = Some(Bytes::mib(99));
+    r.spec.new_heap = Some(Bytes::mib(99));
     assert!(matches!(plan(&r), Err(PlanError::NewTooLarge { .. })));
     let mut r = request(200, PresetName::Dev);
     r.available = Bytes::mib(8 * 1024);
     assert!(matches!(plan(&r), Err(PlanError::Memory { .. })));
-    r.tokens = 0;
+    r.spec.tokens = 0;
     assert_eq!(plan(&r), Err(PlanError::Tokens(0)));
 }
 
 #[test]
 fn tokens_and_addresses_are_unique_and_every_node_is_its_own_seed() {
     let mut r = request(7, PresetName::Tiny);
-    r.tokens = 16;
+    r.spec.tokens = 16;
     let plan = plan(&r).unwrap();
     let mut tokens: Vec<i64> = plan.nodes.iter().flat_map(|n| n.tokens.clone()).collect();
     tokens.sort_unstable();
@@ -303,13 +286,13 @@ fn a_plan_that_does_not_fit_is_refused_with_the_largest_that_would() {
     the largest that fits: 14 nodes, or --heap 48M
     ");
     let mut many = request(1, PresetName::Tiny);
-    (many.clusters, many.available) = (15, r.available);
+    (many.spec.clusters, many.available) = (15, r.available);
     insta::assert_snapshot!(refused(&many), @"
     15 × 248 MiB (of which heap 64 MiB) need 3.6 GiB of memory, 3.4 GiB are free
     the largest that fits: --count 14, or --heap 48M
     ");
     let mut large = request(2, PresetName::Dev);
-    (large.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));
+    (large.spec.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));
     insta::assert_snapshot!(refused(&large), @"
     2 × 9.2 GiB (of which heap 8.8 GiB) need 18.4 GiB of memory, 3.9 GiB are free
     the largest that fits: --heap 1682M
@@ -332,7 +315,7 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     assert!(by_itself.memory.unwrap().0 * 3 <= tiny.available.0);
     assert_eq!(limit(&request(1, PresetName::Bench)), None);
     let mut by_hand = request(1, PresetName::Bench);
-    by_hand.cpus = Some(1.5);
+    by_hand.spec.cpus = Some(1.5);
     let planned = plan(&by_hand).unwrap();
     assert_eq!(
         planned.limits,
@@ -344,7 +327,7 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
         })
     );
     let mut slow = request(1, PresetName::Bench);
-    slow.disk_speed = DiskLimit::of(Some(Bytes::mib(100)), None, Some(500));
+    slow.spec.disk_speed = DiskLimit::of(Some(Bytes::mib(100)), None, Some(500));
     let disk = limit(&slow).and_then(|limits| limits.disk);
     let told = disk.map(|disk| disk.to_string());
     assert_eq!(
@@ -356,14 +339,14 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     assert!(jvm.contains(&"-XX:ActiveProcessorCount=2".to_owned()));
     assert!(jvm.contains(&"-Dcassandra.available_processors=2".to_owned()));
     let mut small = request(1, PresetName::Tiny);
-    small.memory_limit = Some(Bytes::mib(100));
+    small.spec.memory_limit = Some(Bytes::mib(100));
     let error = plan(&small).unwrap_err();
     insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
     a limit of 100 MiB is below the planned memory of a node, 248 MiB
     use --memory 249M or more, or a smaller --heap
     ");
     for cpus in [0.0, 0.05, 2.5, f64::NAN, -1.0] {
-        small.cpus = Some(cpus);
+        small.spec.cpus = Some(cpus);
         assert!(
             matches!(plan(&small), Err(PlanError::Cpus { .. })),
             "{cpus}"
@@ -371,14 +354,13 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     }
 }
 fn secured(nodes: u32) -> PlanRequest {
-    PlanRequest {
-        security: Security {
-            auth: true,
-            tls: true,
-            client_auth: true,
-        },
-        ..request(nodes, PresetName::Tiny)
-    }
+    let mut secured = request(nodes, PresetName::Tiny);
+    secured.spec.security = Security {
+        auth: true,
+        tls: true,
+        client_auth: true,
+    };
+    secured
 }
 
 #[test]
@@ -441,14 +423,14 @@ fn what_the_flags_decide_cannot_be_set_beside_them() {
         ("client_encryption_options", json!({"enabled": false})),
     ] {
         let mut r = secured(1);
-        r.set = vec![(key.into(), value)];
+        r.spec.set = vec![(key.into(), value)];
         assert_eq!(plan(&r), Err(PlanError::Reserved(key.into())), "{key}");
-        r.security = Security::default();
+        r.spec.security = Security::default();
         assert!(plan(&r).is_ok(), "{key}");
     }
     let mut r = secured(1);
     let free = "server_encryption_options.internode_encryption";
-    r.set = vec![(free.into(), json!("none"))];
+    r.spec.set = vec![(free.into(), json!("none"))];
     let yaml = &plan(&r).unwrap().nodes[0].yaml;
     assert!(yaml.contains("internode_encryption: none"), "{yaml}");
 }
@@ -492,27 +474,27 @@ fn security_is_among_the_facts_that_set_clusters_apart() {
 #[test]
 fn tokens_that_are_given_are_those_of_the_only_node() {
     let mut one = request(1, PresetName::Tiny);
-    one.tokens = 2;
-    one.initial_tokens = vec![-7, 5];
+    one.spec.tokens = 2;
+    one.spec.initial_tokens = vec![-7, 5];
     let own = plan(&one).unwrap();
     assert_eq!(own.nodes[0].tokens, [-7, 5]);
     assert!(
         own.nodes[0].yaml.contains("initial_token: \"-7,5\"")
             || own.nodes[0].yaml.contains("initial_token: -7,5")
     );
-    one.tokens = 1;
+    one.spec.tokens = 1;
     assert_ne!(plan(&one).unwrap().nodes[0].tokens, [-7, 5]);
 }
 
 /// Six nodes of two data centres; the second is told `own`.
 fn two_presets(preset: PresetName, own: PresetName) -> PlanRequest {
     let mut r = request(6, preset);
-    r.topology.data_centers = vec![DataCenter::new("a", 4, 1), DataCenter::new("b", 2, 1)];
+    r.spec.topology.data_centers = vec![DataCenter::new("a", 4, 1), DataCenter::new("b", 2, 1)];
     let told = |preset| NodeWords {
         preset,
         ..NodeWords::default()
     };
-    r.by_node = [vec![told(None); 4], vec![told(Some(own)); 2]].concat();
+    r.spec.by_node = [vec![told(None); 4], vec![told(Some(own)); 2]].concat();
     r
 }
 
@@ -563,7 +545,7 @@ fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
     let error = plan(&r).unwrap_err();
     insta::assert_snapshot!(error, @"6 nodes (4 × tiny 248 MiB, 2 × dev 799 MiB) need 2.5 GiB of memory, 2.0 GiB are free");
     assert!(matches!(error, PlanError::MixedMemory { need, .. } if need > r.available));
-    r.memory_limit = Some(Bytes::mib(400));
+    r.spec.memory_limit = Some(Bytes::mib(400));
     r.available = Bytes::mib(20_000);
     assert!(matches!(plan(&r), Err(PlanError::Limit { .. })));
 }
@@ -572,7 +554,7 @@ fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
 fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
     let mut r = request(3, PresetName::Tiny);
     let without = plan(&r).unwrap();
-    r.disk = Some(Bytes::mib(256));
+    r.spec.disk = Some(Bytes::mib(256));
     let with = plan(&r).unwrap();
     let node = &with.nodes[0];
     assert_eq!(node.storage(), format!("{}/disk", node.folder));
@@ -592,7 +574,7 @@ fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
     );
     assert_eq!(yaml["disk_failure_policy"], json!("stop"));
     let mut own = r.clone();
-    own.set = vec![("disk_failure_policy".into(), json!("die"))];
+    own.spec.set = vec![("disk_failure_policy".into(), json!("die"))];
     assert!(plan(&own).unwrap().nodes[0].yaml.contains("policy: die"));
     assert!(!without.nodes[0].yaml.contains("disk_failure_policy"));
     let total = |plan: &ClusterPlan| plan.memory.unwrap().total();
@@ -616,7 +598,7 @@ fn a_node_s_own_disk_is_its_own_memory() {
         disk,
         ..NodeWords::default()
     };
-    r.by_node = vec![NodeWords::default(), told];
+    r.spec.by_node = vec![NodeWords::default(), told];
     let mixed = plan(&r).unwrap();
     let (first, second) = (&mixed.nodes[0], &mixed.nodes[1]);
     assert_eq!((first.disk, second.disk), (None, disk));
@@ -635,7 +617,7 @@ fn a_node_s_own_disk_is_its_own_memory() {
 fn a_disk_on_which_a_fresh_node_could_not_begin_is_refused() {
     let refused = |preset, disk| {
         let mut r = request(1, preset);
-        r.disk = Some(Bytes::mib(disk));
+        r.spec.disk = Some(Bytes::mib(disk));
         let error = plan(&r).unwrap_err();
         format!("{error}\n{}", error.hint())
     };
@@ -648,7 +630,7 @@ fn a_disk_on_which_a_fresh_node_could_not_begin_is_refused() {
     use --disk 178M or more
     ");
     let mut r = request(1, PresetName::Tiny);
-    r.disk = Some(Bytes::mib(94));
+    r.spec.disk = Some(Bytes::mib(94));
     assert!(plan(&r).is_ok());
 }
 
@@ -658,7 +640,7 @@ fn a_commit_log_that_is_not_synced_by_time_has_no_time_of_the_preset() {
         let mut request = request(1, PresetName::Tiny);
         request.release = release.into();
         let own = set.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v)));
-        request.set = own.collect();
+        request.spec.set = own.collect();
         let yaml = plan(&request).unwrap().nodes[0].yaml.clone();
         let lines = yaml.lines().filter(|l| l.starts_with("commitlog_sync"));
         lines.map(str::to_owned).collect::<Vec<_>>().join("; ")

@@ -3,6 +3,7 @@
 
 use super::topology;
 use clap::{Args, ValueEnum};
+use helenus_model::access::Security;
 use helenus_model::machine::Cpus;
 use helenus_model::stack::{Extra, ExtraError};
 use helenus_model::units::{Bytes, parse_duration};
@@ -107,6 +108,17 @@ pub(crate) struct NodeFlags {
     /// Encrypt connections of clients and between nodes; those of `up` have certificates in the state folder
     #[arg(long)]
     pub(crate) tls: bool,
+}
+
+impl NodeFlags {
+    /// What is asked of clients.
+    pub(crate) fn security(&self, client_auth: bool) -> Security {
+        Security {
+            auth: self.auth,
+            tls: self.tls,
+            client_auth,
+        }
+    }
 }
 
 /// The first of several addresses; of loopback, three numbers will do.

@@ -9,11 +9,10 @@ use crate::ui::Ui;
 use helenus_cluster::archive;
 use helenus_cluster::context::Context;
 use helenus_cql::input;
-use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
 use helenus_model::like::manifest;
 use helenus_model::machine::Machine;
-use helenus_model::plan::{ClusterPlan, Folders, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{ClusterPlan, ClusterSpec, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
 use helenus_model::topology::file::TopologyFile;
@@ -129,28 +128,22 @@ fn planned(
         .chain(&flags.node.set)
         .cloned()
         .collect();
+    let jvm = file.words.jvm.iter().chain(&flags.node.jvm);
     let request = PlanRequest {
-        name: name.to_owned(),
-        release: release.version.to_owned(),
-        preset,
-        heap: flags.node.heap.or(file.words.heap),
-        new_heap: flags.node.new_heap.or(file.words.new_heap),
-        tokens: flags.node.tokens,
-        initial_tokens: Vec::new(),
-        set: up::checked(release, &texts, ui)?,
-        like: false,
-        jvm: file
-            .words
-            .jvm
-            .iter()
-            .chain(&flags.node.jvm)
-            .cloned()
-            .collect(),
-        security: Security {
-            auth: flags.node.auth,
-            tls: flags.node.tls,
-            client_auth: flags.client_auth,
+        addresses: addresses(topology.nodes()),
+        spec: ClusterSpec {
+            heap: flags.node.heap.or(file.words.heap),
+            new_heap: flags.node.new_heap.or(file.words.new_heap),
+            tokens: flags.node.tokens,
+            set: up::checked(release, &texts, ui)?,
+            jvm: jvm.cloned().collect(),
+            security: flags.node.security(flags.client_auth),
+            cpus: flags.cpus,
+            archive: archive::of_release(release.version),
+            by_node,
+            ..ClusterSpec::new(name, topology, preset)
         },
+        release: release.version.to_owned(),
         machine: Machine {
             cores: flags.worker_cpus,
             memory: flags.worker_memory,
@@ -158,20 +151,10 @@ fn planned(
             kernel: String::new(),
             processor: String::new(),
         },
-        addresses: addresses(topology.nodes()),
         ports: STANDARD_PORTS,
         folder: DATA_FOLDER.to_owned(),
         available: ANY_MEMORY,
-        clusters: 1,
-        memory_limit: None,
-        cpus: flags.cpus,
-        disk_speed: None,
-        disk: None,
-        folders: Folders::default(),
-        archive: archive::of_release(release.version),
-        by_node,
         network: None,
-        topology,
     };
     let plan = plan(&request)?;
     Ok((plan, Some(request)))

@@ -93,7 +93,7 @@ pub(crate) fn of_run(
         Where::Cluster(name) => {
             known(name).map_or_else(|| Board::new(name, []), |state| board(&state))
         }
-        Where::Ephemeral(up) => Board::new(&up.name, []),
+        Where::Ephemeral(up) => Board::new(&up.spec.name, []),
         Where::Hosts { .. } | Where::Kube { .. } => Board::new("", []),
     };
     let endpoint = opened(at, board)?;

@@ -13,11 +13,10 @@ use helenus_cluster::process::Owner;
 use helenus_cluster::stack;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::Store;
-use helenus_model::access::Security;
 use helenus_model::format::Format;
 use helenus_model::levels::Distance;
 use helenus_model::memory::DiskLimit;
-use helenus_model::plan::{ClusterPlan, Folders, NodePlan, Pin};
+use helenus_model::plan::{ClusterPlan, ClusterSpec, Folders, NodePlan, Pin};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::sizing::HEAP_GAP;
@@ -102,7 +101,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
     if !planned.is_empty() {
-        request.by_node = planned;
+        request.spec.by_node = planned;
     }
     request.owner = owner(&flags)?;
     request.start = !flags.no_start;
@@ -140,7 +139,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
         ui.note("note: --dry-run shows what became of each key");
     }
     let begin = Instant::now();
-    let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
+    let mut watcher = Watcher::new(ui, &request.spec.name, request.spec.topology.nodes());
     let mut state = stack::up_all(context, &request, &mut |event| watcher.see(&event))?;
     if let Some(schema) = &schema {
         tell_fits(Some(schema), &state.plan, ui);
@@ -161,7 +160,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
 /// Nodes that others reach, and that ask nobody for a password.
 fn caution_open(request: &UpRequest, ui: &Ui) {
     let reached = request.addresses.filter(|first| !first.is_loopback());
-    if let Some(first) = reached.filter(|_| !request.security.auth) {
+    if let Some(first) = reached.filter(|_| !request.spec.security.auth) {
         ui.caution(&format!(
             "whoever reaches {first} may read and write without a password: add --auth, and --tls"
         ));
@@ -170,9 +169,10 @@ fn caution_open(request: &UpRequest, ui: &Ui) {
 
 /// A heap of which the JVM makes less than of a smaller one.
 fn caution_heap(request: &UpRequest, ui: &Ui) {
-    let own = request.by_node.iter().filter_map(|words| words.heap);
+    let own = request.spec.by_node.iter().filter_map(|words| words.heap);
     let (most, end) = HEAP_GAP;
     if let Some(heap) = request
+        .spec
         .heap
         .into_iter()
         .chain(own)
@@ -308,26 +308,25 @@ pub(crate) fn request(
     let source = source(flags);
     let set = checked(facts(&source)?, &flags.node.set, ui)?;
     Ok(UpRequest {
-        name,
-        topology: topology(flags, distance)?,
-        preset,
-        heap: flags.node.heap,
-        new_heap: flags.node.new_heap,
-        tokens: flags.node.tokens,
-        initial_tokens: Vec::new(),
-        set,
-        like: false,
-        jvm: flags.node.jvm.clone(),
-        security: Security {
-            auth: flags.node.auth,
-            tls: flags.node.tls,
-            client_auth: flags.client_auth,
+        spec: ClusterSpec {
+            heap: flags.node.heap,
+            new_heap: flags.node.new_heap,
+            tokens: flags.node.tokens,
+            set,
+            jvm: flags.node.jvm.clone(),
+            security: flags.node.security(flags.client_auth),
+            memory_limit: flags.memory,
+            cpus: flags.cpus,
+            disk: flags.disk,
+            disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
+            folders: folders(flags)?,
+            archive: !flags.no_archive,
+            ..ClusterSpec::new(name, topology(flags, distance)?, preset)
         },
         source,
         java_home: flags.java_home.clone(),
         ephemeral,
         owner: None,
-        archive: !flags.no_archive,
         ready_within: flags.ready_within,
         fake: std::env::var("HELENUS_FAKE_NODE")
             .ok()
@@ -335,14 +334,7 @@ pub(crate) fn request(
         start: true,
         addresses: None,
         interface: None,
-        clusters: 1,
-        memory_limit: flags.memory,
-        cpus: flags.cpus,
-        disk: flags.disk,
-        folders: folders(flags)?,
-        disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
         read_ahead: flags.read_ahead,
-        by_node: Vec::new(),
         stack: beside(flags),
     })
 }

@@ -116,7 +116,7 @@ pub(crate) fn run(
         return Err(CommandError::new(code::USAGE, what)
             .hint("`helenus stack up` adds one to a cluster that is there".to_owned()));
     }
-    request.clusters = count;
+    request.spec.clusters = count;
     request.owner = super::up::owner(flags)?;
     let schema = schema(flags.schema.as_deref())?;
     let at_once = match flags.many.at_once {
@@ -142,7 +142,7 @@ pub(crate) fn run(
     let begin = Instant::now();
     let mut shared = Watcher::new(ui, &format!("{prefix}1 … {prefix}{count}"), names.len());
     let mut watch = Watch::default();
-    let nodes = request.topology.nodes() * names.len();
+    let nodes = request.spec.topology.nodes() * names.len();
     let mut outcomes = context.up_many(&request, &names, at_once, &mut |name, event| {
         watch.see(name, &event, nodes, &mut shared);
     })?;

@@ -28,7 +28,7 @@ fn differing(a: &NodePlan, b: &NodePlan) -> Vec<String> {
 #[test]
 fn a_newcomer_is_as_the_others_but_for_names_places_and_tokens() {
     let mut r = request(3, PresetName::Tiny);
-    r.security = Security {
+    r.spec.security = Security {
         auth: true,
         tls: true,
         client_auth: false,
@@ -122,7 +122,7 @@ fn a_node_that_joins_is_no_seed_bootstraps_and_skips_no_wait() {
 #[test]
 fn a_newcomer_goes_where_the_fewest_are_unless_somebody_says_otherwise() {
     let mut r = request(5, PresetName::Tiny);
-    r.topology = Topology {
+    r.spec.topology = Topology {
         data_centers: vec![DataCenter::new("DC1", 3, 3), DataCenter::new("DC2", 2, 2)],
         links: vec![],
         wan: Default::default(),
@@ -162,7 +162,7 @@ fn a_newcomer_is_as_most_of_its_data_center_are() {
         set: vec![("concurrent_reads".into(), json!(9))],
         ..NodeWords::default()
     };
-    r.by_node = vec![own, NodeWords::default(), NodeWords::default()];
+    r.spec.by_node = vec![own, NodeWords::default(), NodeWords::default()];
     let grown = plan(&r).unwrap().with_newcomer(&newcomer("node4")).unwrap();
     let reads =
         |k: usize| crate::yaml::parse(&grown.nodes[k].yaml).unwrap()["concurrent_reads"].clone();

@@ -73,7 +73,7 @@ pub(crate) fn dry_run(
             tell_unfetched(&up.source, context, ui);
             (
                 Some(plan),
-                format!("an ephemeral cluster named {}", up.name),
+                format!("an ephemeral cluster named {}", up.spec.name),
             )
         }
         Where::Cluster(name) => {

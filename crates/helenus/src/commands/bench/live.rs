@@ -64,7 +64,7 @@ impl<'a> Live<'a> {
     ) -> Result<Self, CommandError> {
         let endpoint = metrics::of_run(shown.metrics, request, context, ui)?;
         let nodes = match &request.place {
-            Where::Ephemeral(up) => up.topology.nodes(),
+            Where::Ephemeral(up) => up.spec.topology.nodes(),
             Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
         };
         let state = match &request.place {

@@ -228,7 +228,7 @@ fn unsettable(context: &Context, up: &UpRequest, setting: &LiveSetting) -> Optio
 
 /// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
 fn unfit(context: &Context, up: &UpRequest) -> Result<Option<String>, CommandError> {
-    if up.jvm.iter().any(|flag| flag == USE_NUMA) && machine::numa_nodes() == 1 {
+    if up.spec.jvm.iter().any(|flag| flag == USE_NUMA) && machine::numa_nodes() == 1 {
         let why = format!("{USE_NUMA} needs several NUMA nodes, and this machine has one");
         return Ok(Some(why));
     }

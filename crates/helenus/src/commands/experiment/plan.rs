@@ -253,7 +253,7 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
     let up = combinations.iter().map(|one| match &one.bench.place {
         Where::Ephemeral(up) if up.fake.is_some() => FAKE_RESTART,
         Where::Ephemeral(up) => {
-            let further = up.topology.nodes().saturating_sub(1);
+            let further = up.spec.topology.nodes().saturating_sub(1);
             RESTART + FURTHER_NODE * u32::try_from(further).unwrap_or(u32::MAX)
         }
         Where::Kube { .. } => {
@@ -361,7 +361,7 @@ fn too_small(of: &Experiment, combinations: &[Combination], context: &Context) -
     let machine = machine::read().memory.0;
     let memory = limits.map(|(up, plan)| {
         let limit = plan.limits.and_then(|limits| limits.memory);
-        let nodes = up.topology.nodes() as u64;
+        let nodes = up.spec.topology.nodes() as u64;
         limit.map_or(machine, |limit| machine.min(limit.0.saturating_mul(nodes)))
     });
     of.is_about_reads()
@@ -378,7 +378,7 @@ fn data(of: &Combination) -> u64 {
 /// Nodes of its cluster.
 pub(super) fn nodes(of: &Combination) -> usize {
     match (&of.bench.place, &of.lent) {
-        (Where::Ephemeral(up), _) => up.topology.nodes(),
+        (Where::Ephemeral(up), _) => up.spec.topology.nodes(),
         (_, Some(lent)) => lent.plan.nodes.len(),
         (_, None) => 1,
     }
@@ -396,7 +396,7 @@ fn memory(combinations: &[Combination], context: &Context) -> Bytes {
         let Where::Ephemeral(up) = &one.bench.place else {
             return None;
         };
-        let key = (up.heap, up.topology.nodes());
+        let key = (up.spec.heap, up.spec.topology.nodes());
         if seen.contains(&key) {
             return None;
         }

@@ -114,7 +114,9 @@ pub(super) fn options(
 /// Whether somebody says a heap, of the cluster or of some nodes, or a preset that has one.
 fn says_heap(request: &PlanRequest) -> bool {
     let own = |words: &NodeWords| words.heap.is_some() || words.preset.is_some();
-    request.preset != PresetName::Tiny || request.heap.is_some() || request.by_node.iter().any(own)
+    request.spec.preset != PresetName::Tiny
+        || request.spec.heap.is_some()
+        || request.spec.by_node.iter().any(own)
 }
 
 /// Writes the files, each whole; others in the folder are an error.

@@ -82,7 +82,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         show_plan(Some(plan), stack, ui);
         return Ok(0);
     }
-    let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
+    let mut watcher = Watcher::new(ui, &request.spec.name, request.spec.topology.nodes());
     let state = stack::up_all(context, &request, &mut |event| watcher.see(&event))?;
     drop(watcher);
     show(context, &state, ui, begin)
@@ -156,7 +156,7 @@ fn request(flags: &Up, ui: &Ui) -> Result<UpRequest, CommandError> {
     let name = flags.name.clone();
     let mut request = up::request(name, PresetName::Dev, (&cluster, None), false, ui)?;
     if cluster.coordinators > 0 {
-        let nodes = request.heap.unwrap_or(GATEWAY_HEAP);
+        let nodes = request.spec.heap.unwrap_or(GATEWAY_HEAP);
         cluster.gateway_heap.get_or_insert(GATEWAY_HEAP.min(nodes));
     }
     up::tiers::put(&cluster, &mut request)?;

@@ -46,16 +46,16 @@ impl Production {
         let beside = Beside {
             auth: flags.node.auth,
             tls: flags.node.tls,
-            lone: request.topology.nodes() == 1 && flags.node.tokens == 1,
-            nodes: request.topology.smallest_data_center(),
+            lone: request.spec.topology.nodes() == 1 && flags.node.tokens == 1,
+            nodes: request.spec.topology.smallest_data_center(),
             tokens: (flags.node.tokens != 1).then_some(flags.node.tokens),
         };
-        let preset = request.preset;
+        let preset = request.spec.preset;
         let wrong = |e: LikeError| CommandError::from(e).within(&self.path.display().to_string());
         let (like, by_data_center) = match &self.manifest {
             Some(manifest) => {
                 let followed = manifest.follow(release, preset, beside).map_err(wrong)?;
-                request.security.tls = followed.tls;
+                request.spec.security.tls = followed.tls;
                 (followed.like, followed.by_data_center)
             }
             None => {
@@ -65,17 +65,18 @@ impl Production {
             }
         };
         // A person's --set comes last and wins.
-        let own = std::mem::take(&mut request.set);
+        let own = std::mem::take(&mut request.spec.set);
         give(request, &by_data_center, &own);
-        request.like = true;
-        request.set = like.settings.clone();
-        request.set.extend(own);
-        request.security.auth = like.auth;
-        request.initial_tokens = like.initial_tokens.clone();
+        request.spec.like = true;
+        request.spec.set = like.settings.clone();
+        request.spec.set.extend(own);
+        request.spec.security.auth = like.auth;
+        request.spec.initial_tokens = like.initial_tokens.clone();
         if flags.node.tokens == 1 {
-            request.tokens = like.tokens.unwrap_or(request.tokens);
+            request.spec.tokens = like.tokens.unwrap_or(request.spec.tokens);
         }
-        if let (Some(place), Some(only)) = (&like.place, request.topology.data_centers.first_mut())
+        if let (Some(place), Some(only)) =
+            (&like.place, request.spec.topology.data_centers.first_mut())
         {
             only.name = place.data_center.clone();
             only.racks.fill(place.rack.clone());
@@ -98,9 +99,12 @@ fn give(request: &mut UpRequest, by_data_center: &[Vec<(String, Value)>], own: &
     if by_data_center.iter().all(Vec::is_empty) {
         return;
     }
-    let places = request.topology.places();
-    request.by_node.resize(places.len(), NodeWords::default());
-    for (words, place) in request.by_node.iter_mut().zip(&places) {
+    let places = request.spec.topology.places();
+    request
+        .spec
+        .by_node
+        .resize(places.len(), NodeWords::default());
+    for (words, place) in request.spec.by_node.iter_mut().zip(&places) {
         let set = by_data_center.get(place.data_center).into_iter().flatten();
         let others = set.filter(|(key, _)| own.iter().all(|(set, _)| set != key));
         words.set.extend(others.cloned());

@@ -164,10 +164,13 @@ fn from_flags(flags: &TopologyArgs, cluster: &ClusterFlags) -> TopologyFlags {
 impl Shape {
     /// Puts the shape into a request, with the settings of data centres and nodes checked.
     pub(crate) fn put(&self, request: &mut UpRequest) -> Result<(), CommandError> {
-        request.jvm.splice(0..0, self.words.jvm.iter().cloned());
+        request
+            .spec
+            .jvm
+            .splice(0..0, self.words.jvm.iter().cloned());
         let release = super::facts(&request.source)?;
-        request.by_node = by_node(&self.topology, release)?;
-        request.topology = self.topology.clone();
+        request.spec.by_node = by_node(&self.topology, release)?;
+        request.spec.topology = self.topology.clone();
         super::tiers::put(&self.cluster, request)
     }
 }

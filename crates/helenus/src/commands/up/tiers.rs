@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// What flags give to all nodes, or to those that only coordinate. What the topology says of one node wins.
 pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), CommandError> {
-    let places = request.topology.places();
+    let places = request.spec.topology.places();
     if flags.gateway_heap.is_some() && !places.iter().any(|place| place.coordinator) {
         return Err(CommandError::new(
             code::USAGE,
@@ -26,8 +26,11 @@ pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), C
         there(cpus)?;
         pin(request, cpus);
     }
-    request.by_node.resize(places.len(), NodeWords::default());
-    for (words, place) in request.by_node.iter_mut().zip(&places) {
+    request
+        .spec
+        .by_node
+        .resize(places.len(), NodeWords::default());
+    for (words, place) in request.spec.by_node.iter_mut().zip(&places) {
         let heap = flags.gateway_heap.filter(|_| place.coordinator);
         words.heap = words.heap.or(heap);
     }
@@ -37,7 +40,7 @@ pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), C
 /// Leaves the last cores of this machine to so many load generators, where there are cores to spare and nobody has said
 /// which processors nodes have, or how much of them.
 pub(crate) fn spare(request: &mut UpRequest, generators: u32) {
-    if request.cpus.is_some() || request.by_node.iter().any(|words| words.pin.is_some()) {
+    if request.spec.cpus.is_some() || request.spec.by_node.iter().any(|words| words.pin.is_some()) {
         return;
     }
     let cores = machine::cores(Path::new("/"));
@@ -48,9 +51,9 @@ pub(crate) fn spare(request: &mut UpRequest, generators: u32) {
 
 /// Has all nodes run on these processors.
 fn pin(request: &mut UpRequest, cpus: &Cpus) {
-    let places = request.topology.places().len();
-    request.by_node.resize(places, NodeWords::default());
-    for words in &mut request.by_node {
+    let places = request.spec.topology.places().len();
+    request.spec.by_node.resize(places, NodeWords::default());
+    for words in &mut request.spec.by_node {
         words.pin = Some(Pin {
             cpus: cpus.clone(),
             numa: Vec::new(),
