@@ -11,6 +11,7 @@ compile_error!(
 
 // Words and numbers.
 pub mod calendar;
+pub(crate) mod cells;
 pub mod dead_verb;
 pub mod format;
 pub mod nearest;
