@@ -13,6 +13,7 @@ use fs_err as fs;
 use helenus_cql::client::Client;
 use helenus_cql::codec::Consistency;
 use helenus_model::access::{Access, Security};
+use helenus_model::hex::hex;
 use helenus_model::plan::{
     Folders, NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
 };
@@ -88,10 +89,7 @@ pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
     for flag in jvm_flags.iter().filter(|f| shapes_archive(f)) {
         hash.update(flag.as_bytes());
     }
-    hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&hash.finalize()[..8])
 }
 
 /// Path of the archive of this key, there or not.
@@ -118,10 +116,7 @@ pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::
     hash.update(&jar);
     jars.iter()
         .for_each(|jar| hash.update(jar.to_string_lossy().as_bytes()));
-    let name: String = hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let name = hex(&hash.finalize()[..8]);
     let folder = cache.join("launchers").join(name);
     let launcher = folder.join("helenus-launcher.jar");
     if launcher.exists() {

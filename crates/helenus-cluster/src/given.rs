@@ -10,9 +10,9 @@ use crate::remove;
 use crate::shell;
 use crate::state::ClusterState;
 use helenus_cql::{ClientError, InputError, Statement, input, split_statements};
+use helenus_model::hex::sha256;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::schema_text::{Fitted, fit};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -196,11 +196,6 @@ fn keep(folder: &Path, text: &str) -> io::Result<()> {
     file.persist(folder.join(SCHEMA_FILE))
         .map_err(|e| e.error)?;
     Ok(())
-}
-
-fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Enough of a statement to know it; values, which may be secret, come later.

@@ -19,6 +19,7 @@ pub mod observe;
 pub mod old_tables;
 pub mod paths;
 pub mod process;
+pub mod random;
 mod socket;
 pub mod state;
 mod together;

@@ -14,6 +14,7 @@ pub mod calendar;
 pub(crate) mod cells;
 pub mod dead_verb;
 pub mod format;
+pub mod hex;
 pub mod nearest;
 pub mod seed;
 pub mod units;

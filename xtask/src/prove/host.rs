@@ -2,9 +2,9 @@
 //! Refuses to name it: a machine is known by a hash of its facts.
 
 use helenus_cluster::machine;
+use helenus_model::hex::sha256;
 use helenus_record::when::Utc;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -33,9 +33,8 @@ impl Host {
         let ordinary_user = !rustix::process::geteuid().is_root();
         let who = if ordinary_user { "\nordinary user" } else { "" };
         let facts = format!("{id}\n{}\n{}\n{gib}{who}", machine.processor, machine.cores);
-        let digest = Sha256::digest(facts.as_bytes());
         Self {
-            hash: digest[..3].iter().map(|b| format!("{b:02x}")).collect(),
+            hash: sha256(facts)[..6].to_owned(),
             processor: machine.processor,
             cores: machine.cores,
             memory_mib: machine.memory.as_mib(),
