@@ -6,7 +6,6 @@ mod interactive;
 mod shell;
 
 use crate::cli::Cqlsh;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
@@ -20,6 +19,7 @@ use helenus_cql::commands::{SESSION_PAGE_ROWS, Settings};
 use helenus_cql::{Consistency, input, split_script};
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
+use helenus_model::units::plural;
 use serde::Serialize;
 use shell::Shell;
 use std::io::IsTerminal as _;

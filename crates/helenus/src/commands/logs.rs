@@ -1,13 +1,13 @@
 //! `helenus logs`: a node's log, whole, its end, or as it grows.
 
 use crate::cli::Logs;
-use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;

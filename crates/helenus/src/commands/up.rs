@@ -24,7 +24,7 @@ use helenus_model::sizing::HEAP_GAP;
 use helenus_model::stack::{Gateway, StackRequest};
 use helenus_model::topology::Topology;
 use helenus_model::topology::flags::TopologyFlags;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, human_duration, plural};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -277,15 +277,6 @@ pub(crate) fn show_ready(
         )
     });
     Ok(0)
-}
-
-/// `1 node`, `3 nodes`.
-pub(crate) fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
 }
 
 /// The first of c1, c2, … that no cluster has.

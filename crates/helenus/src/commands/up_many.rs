@@ -4,7 +4,7 @@
 use crate::cli::Up;
 use crate::commands::memory;
 use crate::commands::up::{
-    NOTHING, Watcher, plan_text, plural, request, schema, tell_fits, tell_unfetched,
+    NOTHING, Watcher, plan_text, request, schema, tell_fits, tell_unfetched,
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -20,7 +20,7 @@ use helenus_cluster::room;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
-use helenus_model::units::{Bytes, apart, human_duration};
+use helenus_model::units::{Bytes, apart, human_duration, plural};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 

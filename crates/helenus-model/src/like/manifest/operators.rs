@@ -3,9 +3,10 @@
 
 use super::ManifestError;
 use super::draft::{Draft, Jvm, Site};
+use super::jvm;
 use super::read::{At, Object};
-use super::{fields, jvm};
 use crate::like::Class;
+use crate::units::plural;
 use serde_json::{Map, Value};
 
 /// What is read at every level.
@@ -222,8 +223,7 @@ fn gateway(draft: &mut Draft, at: &At<'_>, read: &[&str]) -> Result<u32, Manifes
         Some(size) => size.nodes()?,
         None => 1,
     };
-    let word = if nodes == 1 { "node" } else { "nodes" };
-    let now = format!("{nodes} coordinator-only {word}");
+    let now = plural(nodes as usize, "coordinator-only node");
     let why = "Stargate's APIs are not here: Cassandra coordinates and holds no data";
     match at.get("size") {
         Some(size) => draft.tell(&size, Class::Replaced, Some(now), why),
