@@ -1,6 +1,7 @@
 //! The machine as a number needs it: what it is, and what else it was doing during a trial.
 //! Refuses to name it: a machine is known by a hash of its facts.
 
+use super::campaign::rounded;
 use helenus_cluster::machine;
 use helenus_model::hex::sha256;
 use helenus_record::when::Utc;
@@ -137,11 +138,6 @@ impl Watch {
             others: rounded((busy - own).max(0.0) / all),
         })
     }
-}
-
-/// A share needs no more than three digits.
-fn rounded(share: f64) -> f64 {
-    (share * 1000.0).round() / 1000.0
 }
 
 fn load() -> io::Result<f64> {
