@@ -4,6 +4,7 @@
 use crate::alive;
 use crate::cancel::Cancel;
 use crate::launch::{self, LaunchOptions, Started};
+use crate::lock;
 use crate::process;
 use crate::reach;
 use crate::ready::{self, ReadyError};
@@ -19,7 +20,6 @@ use helenus_model::plan::{
 };
 use helenus_model::release::Release;
 use helenus_model::yaml;
-use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io;
@@ -189,16 +189,11 @@ pub fn train(
 ) -> Result<(), ArchiveError> {
     let folder = target.parent().unwrap_or(target);
     fs::create_dir_all(folder)?;
-    let lock = fs::OpenOptions::new()
+    let file = fs::OpenOptions::new()
         .create(true)
         .append(true)
         .open(target.with_extension("lock"))?;
-    loop {
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break,
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(io::Error::from(errno).into()),
-        }
+    while !lock::take(&file)? {
         if cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }

@@ -22,13 +22,13 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
+use crate::lock;
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{BASELINE_VERSION, Baseline, check_tag, is_immutable, table_folder};
 use helenus_model::format::Format;
 use helenus_model::guard::is_system_keyspace;
 use helenus_model::units::Bytes;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -261,12 +261,8 @@ impl Baselines {
             .append(true)
             .open(folder.join(".lock"))
             .map_err(io())?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(BaselineError::Busy(cluster.to_owned()));
-            }
-            Err(error) => return Err(io()(error.into())),
+        if !lock::take(&file).map_err(io())? {
+            return Err(BaselineError::Busy(cluster.to_owned()));
         }
         for name in folders(&folder).map_err(io())? {
             if name.starts_with(PARTIAL) {

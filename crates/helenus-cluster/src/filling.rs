@@ -3,11 +3,11 @@
 
 use crate::context::Context;
 use crate::error::ClusterError;
+use crate::lock;
 use crate::state::StateError;
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::populate::{Journal, VERSION};
-use rustix::fs::FlockOperation;
 use serde::Deserialize;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -28,18 +28,17 @@ impl FillingBook {
     /// # Errors
     /// Another process fills it now, or the folder cannot be written.
     pub fn open(folder: &Path, cluster: &str) -> Result<Self, ClusterError> {
-        let lock = fs::OpenOptions::new()
+        let file = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(folder.join(LOCK))
             .map_err(ClusterError::io("the cluster's folder"))?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self {
+        match lock::take(&file).map_err(ClusterError::io("the cluster's folder"))? {
+            true => Ok(Self {
                 path: folder.join(FILE),
-                _lock: lock,
+                _lock: file,
             }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::Busy(cluster.to_owned()).into()),
-            Err(e) => Err(ClusterError::io("the cluster's folder")(e.into())),
+            false => Err(StateError::Busy(cluster.to_owned()).into()),
         }
     }
 

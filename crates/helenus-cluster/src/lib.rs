@@ -13,6 +13,7 @@ pub mod everyone;
 pub mod install;
 pub mod kept;
 pub mod limits;
+pub mod lock;
 pub mod machine;
 pub mod marks;
 pub mod observe;

@@ -4,6 +4,7 @@
 use crate::alive;
 use crate::error::{Class, Problem};
 use crate::limits::Limits;
+use crate::lock;
 use crate::marks::{BaselineMark, Given};
 use crate::process;
 pub use crate::process::{Owner, started_at};
@@ -13,7 +14,6 @@ use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, Joining, NodePlan};
 use helenus_model::topology::name_hint;
 use helenus_model::upgrade::Mode;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -418,12 +418,7 @@ impl Clusters {
             Err(e) => return Err(e.into()),
         };
         let begin = Instant::now();
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-                Err(e) => return Err(io::Error::from(e).into()),
-            }
+        while !lock::take(&file)? {
             if begin.elapsed() > LOCK_WITHIN {
                 return Err(StateError::Busy(name.into()));
             }
