@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
 use crate::launch;
+use crate::process::ended;
 use crate::state::ClusterState;
 use crate::wall::since_1970;
 use fs_err as fs;
@@ -306,16 +307,9 @@ struct Running {
 
 impl Running {
     fn end(&mut self, what: &'static str, context: &Context) -> Result<String, ClusterError> {
-        let status = loop {
-            let ended = self.child.try_wait().map_err(StackError::io("medusa"))?;
-            if let Some(status) = ended {
-                break status;
-            }
-            if context.cancel.is_set() {
-                return Err(StackError::Interrupted.into());
-            }
-            std::thread::sleep(LOOK_EVERY);
-        };
+        let status = ended(&mut self.child, LOOK_EVERY, &context.cancel, &mut || {});
+        let status = status.map_err(StackError::io("medusa"))?;
+        let status = status.ok_or(StackError::Interrupted)?;
         let text = fs::read(&self.log).map_err(StackError::io("medusa's log"))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         if status.success() {
