@@ -5,11 +5,10 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::lock;
 use crate::state::StateError;
+use crate::stored;
 use fs_err as fs;
-use helenus_model::format::Format;
 use helenus_model::populate::{Journal, VERSION};
-use serde::Deserialize;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "populate.json";
@@ -55,15 +54,7 @@ impl FillingBook {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(&self, journal: &Journal) -> Result<(), ClusterError> {
-        let written = || -> io::Result<()> {
-            let folder = self.path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&serde_json::to_vec(journal)?)?;
-            file.as_file().sync_data()?;
-            file.persist(&self.path).map_err(|e| e.error)?;
-            Ok(())
-        };
-        written().map_err(ClusterError::io("the journal of the populate"))
+        stored::write(&self.path, journal).map_err(ClusterError::io("the journal of the populate"))
     }
 }
 
@@ -90,17 +81,5 @@ pub fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
 }
 
 fn read(path: &Path) -> io::Result<Option<Journal>> {
-    #[derive(Deserialize)]
-    struct Mark {
-        format: Format,
-    }
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let mark: Mark = serde_json::from_str(&text)?;
-    let format = mark.format.check("populate", VERSION);
-    format.map_err(io::Error::other)?;
-    Ok(Some(serde_json::from_str(&text)?))
+    Ok(stored::find(path, "populate", VERSION)?)
 }

@@ -2,11 +2,12 @@
 //! Refuses a half-written file: each takes the place of the one before in one step.
 
 use crate::error::{Class, Problem};
+use crate::stored;
 use fs_err as fs;
 use helenus_model::topology::name_hint;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{self, Write as _};
+use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -156,14 +157,9 @@ impl<S: Keep> Kept<S> {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, state: &S) -> Result<(), KeptError> {
-        let write = || {
-            fs::create_dir_all(&self.folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(&serde_json::to_vec_pretty(state)?)?;
-            file.as_file().sync_data()?;
-            file.persist(self.file(state.name())).map_err(|e| e.error)
-        };
-        write().map(drop).map_err(KeptError::Unkept)
+        let made = fs::create_dir_all(&self.folder);
+        made.and_then(|()| stored::write(&self.file(state.name()), state))
+            .map_err(KeptError::Unkept)
     }
 
     /// Forgets a cluster.

@@ -23,7 +23,8 @@ pub mod process;
 pub mod random;
 mod socket;
 pub mod state;
-mod together;
+pub mod stored;
+pub mod together;
 pub mod wall;
 
 // Network: how nodes are reached, and who answers there.

@@ -3,7 +3,7 @@
 
 use super::process::{ask, medusa};
 use super::tables::{self, Compared, compare};
-use super::{StackError, folder, folder_of, load};
+use super::{StackError, folder, folder_of, load, unreadable};
 use crate::attach::write_private;
 use crate::context::Context;
 use crate::error::ClusterError;
@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::launch;
 use crate::process::ended;
 use crate::state::ClusterState;
+use crate::stored;
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -141,11 +142,9 @@ pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
         entries => entries.map_err(StackError::io("the stack's folder"))?,
     };
     for entry in entries {
-        let read = entry.and_then(|entry| fs::read(entry.path()));
-        let text = read.map_err(StackError::io("the stack's folder"))?;
-        let backup: Backup = serde_json::from_slice(&text).map_err(StackError::Unreadable)?;
-        let known = backup.format.check("stack-backup", BACKUP_VERSION);
-        known.map_err(StackError::Version)?;
+        let path = entry.map_err(StackError::io("the stack's folder"))?.path();
+        let backup: Backup =
+            stored::read(&path, "stack-backup", BACKUP_VERSION).map_err(unreadable)?;
         all.push(backup);
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -397,12 +396,9 @@ pub fn backup(
         tables,
     };
     let folder = records(state)?;
-    let write = || {
-        fs::create_dir_all(&folder)?;
-        let text = serde_json::to_vec_pretty(&backup)?;
-        fs::write(folder.join(format!("{name}.json")), text)
-    };
-    write().map_err(StackError::io("the stack's folder"))?;
+    fs::create_dir_all(&folder)
+        .and_then(|()| stored::write(&folder.join(format!("{name}.json")), &backup))
+        .map_err(StackError::io("the stack's folder"))?;
     Ok(backup)
 }
 

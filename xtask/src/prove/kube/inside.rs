@@ -9,7 +9,6 @@ use super::sheet::{Sheet, Verdict};
 use helenus_model::seed::Seed;
 use helenus_model::stats::t_quantile;
 use serde_json::{Value, json};
-use std::error::Error;
 use std::time::Duration;
 
 /// What it shows.
