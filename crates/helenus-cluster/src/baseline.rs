@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
 use crate::lock;
-use crate::stored::{self, ReadError};
+use crate::stored::{self, ReadError, there};
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{BASELINE_VERSION, Baseline, check_tag, is_immutable, table_folder};
@@ -364,10 +364,8 @@ fn write_manifest(folder: &Path, baseline: &Baseline) -> io::Result<()> {
 
 /// Names of folders in a folder, sorted; none where it is not there.
 fn folders(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(e),
+    let Some(entries) = there(fs::read_dir(folder))? else {
+        return Ok(Vec::new());
     };
     let mut names = Vec::new();
     for entry in entries {

@@ -9,7 +9,7 @@ use crate::error::ClusterError;
 use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
 use crate::settings::PutBack;
 use crate::state::{ClusterState, started_at};
-use crate::stored;
+use crate::stored::{self, there};
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::populate::{CARED_FOR, care};
@@ -133,12 +133,8 @@ pub fn put_back(context: &Context, state: &ClusterState) -> Result<Vec<PutBack>,
     for node in &raised.nodes {
         put_one_back(context, state, node, &mut told)?;
     }
-    match fs::remove_file(&path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(ClusterError::io("what was remembered")(e))
-        }
-        _ => Ok(told),
-    }
+    there(fs::remove_file(&path)).map_err(ClusterError::io("what was remembered"))?;
+    Ok(told)
 }
 
 fn put_one_back(

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::lock;
 use crate::state::StateError;
-use crate::stored;
+use crate::stored::{self, there};
 use fs_err as fs;
 use helenus_model::populate::{Journal, VERSION};
 use std::io;
@@ -72,12 +72,8 @@ pub fn look(folder: &Path) -> Result<Option<Journal>, ClusterError> {
 /// The file cannot be removed.
 pub fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
     let path = context.clusters.folder(cluster).join(FILE);
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(ClusterError::io("the journal of the populate")(e))
-        }
-        _ => Ok(()),
-    }
+    let removed = there(fs::remove_file(path)).map(drop);
+    removed.map_err(ClusterError::io("the journal of the populate"))
 }
 
 fn read(path: &Path) -> io::Result<Option<Journal>> {

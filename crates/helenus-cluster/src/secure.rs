@@ -7,6 +7,7 @@ mod certificates;
 use crate::error::{Class, Problem};
 use crate::random::random;
 use crate::state::ClusterState;
+use crate::stored::there;
 use certificates::Certificates;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
@@ -264,10 +265,7 @@ fn whole(
         return Ok(());
     }
     let begun = folder.with_extension("begun");
-    match fs::remove_dir_all(&begun) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-        Ok(()) | Err(_) => {}
-    }
+    there(fs::remove_dir_all(&begun)).map_err(failed)?;
     // Files and their folder are their owner's alone from the first moment.
     let made =
         fs::create_dir_all(begun.parent().unwrap_or(&begun)).and_then(|()| private_folder(&begun));
@@ -295,10 +293,7 @@ fn write_all(
 
 /// Writes a file that only its owner can read, also where one with more rights stood.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    there(fs::remove_file(path))?;
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -66,6 +66,17 @@ pub fn find<T: DeserializeOwned>(
     }
 }
 
+/// What came of something done to a file or folder; none where that is not there.
+///
+/// # Errors
+/// Any other error.
+pub fn there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
+
 /// Writes a value as JSON: as [`replace`].
 ///
 /// # Errors

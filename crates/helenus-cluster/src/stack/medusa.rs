@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::launch;
 use crate::process::ended;
 use crate::state::ClusterState;
-use crate::stored;
+use crate::stored::{self, there};
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -137,11 +137,8 @@ fn records(state: &ClusterState) -> Result<PathBuf, ClusterError> {
 pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
     let folder = records(state)?;
     let mut all = Vec::new();
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
-        entries => entries.map_err(StackError::io("the stack's folder"))?,
-    };
-    for entry in entries {
+    let entries = there(fs::read_dir(&folder)).map_err(StackError::io("the stack's folder"))?;
+    for entry in entries.into_iter().flatten() {
         let path = entry.map_err(StackError::io("the stack's folder"))?.path();
         let backup: Backup =
             stored::read(&path, "stack-backup", BACKUP_VERSION).map_err(unreadable)?;
