@@ -13,7 +13,7 @@ use fs_err as fs;
 use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, Joining, NodePlan};
-use helenus_model::topology::name_hint;
+use helenus_model::topology::{Target, name_hint};
 use helenus_model::upgrade::Mode;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -383,6 +383,16 @@ impl Clusters {
         }
     }
 
+    /// The cluster of `NAME[/NODE]` and the node that it names; without it, the only cluster there.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn target(&self, text: Option<&str>) -> Result<(ClusterState, Option<String>), StateError> {
+        let target = text.map(Target::parse);
+        let state = self.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+        Ok((state, target.and_then(|t| t.node)))
+    }
+
     /// Takes the lock of a cluster's folder, which must exist.
     ///
     /// # Errors
@@ -481,6 +491,17 @@ impl ClusterState {
             Some(how) => Cow::Owned(node.joining(how)),
             None => Cow::Borrowed(node),
         })
+    }
+
+    /// The node of this name; without one, the first.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn node_or_first(&self, name: Option<&str>) -> Result<&NodePlan, StateError> {
+        match name {
+            Some(name) => self.node(name),
+            None => Ok(&self.plan.nodes[0]),
+        }
     }
 
     /// The nodes that a `NAME[/NODE]` means.
