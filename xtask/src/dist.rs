@@ -3,8 +3,8 @@
 
 mod layout;
 
+use helenus_model::hex::sha256;
 use layout::{Package, Packaged};
-use sha2::{Digest as _, Sha256};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -287,11 +287,8 @@ fn sums(folder: &Path) -> Result<String, Box<dyn Error>> {
     names.sort();
     let mut text = String::new();
     for name in names {
-        let digest = Sha256::digest(fs_err::read(folder.join(&name))?);
-        for byte in digest {
-            let _infallible = write!(text, "{byte:02x}");
-        }
-        let _infallible = writeln!(text, "  {name}");
+        let sum = sha256(fs_err::read(folder.join(&name))?);
+        let _infallible = writeln!(text, "{sum}  {name}");
     }
     Ok(text)
 }

@@ -77,37 +77,31 @@ fn differing(root: &Path) -> Result<BTreeMap<PathBuf, Option<String>>, Box<dyn E
 
 /// Every page below `docs`, by name.
 fn pages(source: &Source) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
-    all_are_listed(source)?;
+    let versions = all_listed(source)?;
     let mut pages = BTreeMap::new();
-    pages.insert("formats.md".to_owned(), index());
+    pages.insert("formats.md".to_owned(), index(&versions));
     for entry in list::all() {
-        pages.insert(format!("formats/{}.md", entry.name), page(source, entry)?);
+        let page = page(source, &entry, versions[entry.name])?;
+        pages.insert(format!("formats/{}.md", entry.name), page);
     }
     Ok(pages)
 }
 
-/// Whether the list has every mark that the source makes, and its version.
-fn all_are_listed(source: &Source) -> Result<(), Box<dyn Error>> {
+/// The versions that the source's marks have, by name: the list has them all, and no others.
+fn all_listed(source: &Source) -> Result<BTreeMap<String, u32>, Box<dyn Error>> {
     let marks = source.marks()?;
     if let Some(entry) = list::all().find(|entry| !marks.contains_key(entry.name)) {
-        return Err(format!(
-            "nothing makes {}: take it out of formats/list.rs",
-            entry.name
-        )
-        .into());
+        let name = entry.name;
+        return Err(format!("nothing makes {name}: take it out of formats/list.tsv").into());
     }
-    for (name, version) in marks {
-        let entry = list::all().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| format!("formats/list.rs lacks {name}/{version}"))?;
-        if entry.version != version {
-            let listed = entry.version;
-            return Err(format!("{name} has version {version}, not {listed}").into());
-        }
+    let listed = |name: &str| list::all().any(|entry| entry.name == name);
+    match marks.keys().find(|name| !listed(name)) {
+        Some(name) => Err(format!("formats/list.tsv lacks {name}").into()),
+        None => Ok(marks),
     }
-    Ok(())
 }
 
-fn index() -> String {
+fn index(versions: &BTreeMap<String, u32>) -> String {
     let mut text = format!(
         "# JSON formats\n\n{MADE}\n\
          Everything that is printed or stored as JSON carries `\"format\": \"helenus.NAME/N\"`. N stays the same\n\
@@ -121,12 +115,8 @@ fn index() -> String {
     for (title, printed) in parts {
         let _infallible = write!(text, "\n## {title}\n\n| format | where |\n|---|---|\n");
         for one in list::all().filter(|one| (one.way != Way::Kept) == printed) {
-            let Entry {
-                name,
-                version,
-                place,
-                ..
-            } = one;
+            let Entry { name, place, .. } = one;
+            let version = versions[name];
             let _infallible = writeln!(
                 text,
                 "| [`helenus.{name}/{version}`](formats/{name}.md) | {place} |"
@@ -136,10 +126,9 @@ fn index() -> String {
     text
 }
 
-fn page(source: &Source, entry: &Entry) -> Result<String, Box<dyn Error>> {
+fn page(source: &Source, entry: &Entry, version: u32) -> Result<String, Box<dyn Error>> {
     let Entry {
         name,
-        version,
         place,
         root: (file, ty),
         way,

@@ -336,44 +336,26 @@ fn left_out(campaign: &Campaign, rig: &Rig) -> Result<Vec<&'static str>, Box<dyn
 }
 
 fn one(campaign: &Campaign, rig: &Rig, variant: &str, round: usize) -> Line {
-    let outcome = (campaign.trial)(rig, variant);
-    let (variant, at_unix) = (variant.to_owned(), host::now_unix());
-    match outcome {
-        Ok(outcome) => {
-            let measures: Vec<String> = outcome
-                .measures
+    let line = Line::of((campaign.trial)(rig, variant), (variant, round), &rig.root);
+    match &line {
+        Line::Trial {
+            measures, pressure, ..
+        } => {
+            let measures = measures
                 .iter()
-                .map(|(name, value)| format!("{name} {value}"))
-                .collect();
-            let pressure = outcome.pressure;
+                .map(|(name, value)| format!("{name} {value}"));
             println!(
                 "round {round} {variant}: {}; load {}, steal {}, others {}",
-                measures.join(", "),
+                measures.collect::<Vec<_>>().join(", "),
                 pressure.load,
                 pressure.steal,
                 pressure.others
             );
-            Line::Trial {
-                variant,
-                round,
-                at_unix,
-                measures: outcome.measures,
-                pressure,
-            }
         }
-        Err(error) => {
-            let why = error
-                .to_string()
-                .replace(&*rig.root.to_string_lossy(), "...");
-            println!("round {round} {variant}: failed: {why}");
-            Line::Failed {
-                variant,
-                round,
-                at_unix,
-                why,
-            }
-        }
+        Line::Failed { why, .. } => println!("round {round} {variant}: failed: {why}"),
+        Line::Sitting { .. } => {}
     }
+    line
 }
 
 #[cfg(test)]

@@ -92,6 +92,7 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     }
     let mut pages = files(&root.join("docs"), "md")?;
     pages.retain(|path| !path.starts_with(root.join("docs/design")));
+    pages.extend(files(&root.join("crates/helenus-model/data"), "tsv")?);
     pages.extend(["README.md", "GLOSSARY.md"].map(|name| root.join(name)));
     for path in pages {
         see(&path, &fs::read_to_string(&path)?);

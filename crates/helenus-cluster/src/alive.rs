@@ -3,6 +3,7 @@
 //!
 //! The lock belongs to the process, survives `exec`, is not inherited by grandchildren and is gone with `java`.
 
+use crate::stored::there;
 use fs_err as fs;
 use rustix::fs::FlockOperation;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
@@ -18,16 +19,14 @@ pub const CLAIM_FILE: &str = "claim";
 /// # Errors
 /// The file exists but cannot be opened or asked; a missing file means that nobody lives.
 pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
-    let file = match fs::OpenOptions::new()
+    let file = fs::OpenOptions::new()
         .read(true)
         .write(true)
-        .open(node_folder.join(CLAIM_FILE))
-    {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    holder_of(&file)
+        .open(node_folder.join(CLAIM_FILE));
+    match there(file)? {
+        Some(file) => holder_of(&file),
+        None => Ok(None),
+    }
 }
 
 /// The process that holds the claim behind an open descriptor.

@@ -4,6 +4,7 @@
 use crate::alive;
 use crate::cancel::Cancel;
 use crate::launch::{self, LaunchOptions, Started};
+use crate::lock;
 use crate::process;
 use crate::reach;
 use crate::ready::{self, ReadyError};
@@ -13,12 +14,12 @@ use fs_err as fs;
 use helenus_cql::client::Client;
 use helenus_cql::codec::Consistency;
 use helenus_model::access::{Access, Security};
+use helenus_model::hex::hex;
 use helenus_model::plan::{
     Folders, NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
 };
 use helenus_model::release::Release;
 use helenus_model::yaml;
-use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io;
@@ -88,10 +89,7 @@ pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
     for flag in jvm_flags.iter().filter(|f| shapes_archive(f)) {
         hash.update(flag.as_bytes());
     }
-    hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&hash.finalize()[..8])
 }
 
 /// Path of the archive of this key, there or not.
@@ -118,10 +116,7 @@ pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::
     hash.update(&jar);
     jars.iter()
         .for_each(|jar| hash.update(jar.to_string_lossy().as_bytes()));
-    let name: String = hash.finalize()[..8]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let name = hex(&hash.finalize()[..8]);
     let folder = cache.join("launchers").join(name);
     let launcher = folder.join("helenus-launcher.jar");
     if launcher.exists() {
@@ -194,16 +189,11 @@ pub fn train(
 ) -> Result<(), ArchiveError> {
     let folder = target.parent().unwrap_or(target);
     fs::create_dir_all(folder)?;
-    let lock = fs::OpenOptions::new()
+    let file = fs::OpenOptions::new()
         .create(true)
         .append(true)
         .open(target.with_extension("lock"))?;
-    loop {
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => break,
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(io::Error::from(errno).into()),
-        }
+    while !lock::take(&file)? {
         if cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }

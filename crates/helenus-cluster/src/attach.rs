@@ -2,7 +2,9 @@
 //! Refuses to leave JMX open without a password, and the password anywhere but in a 0600 file.
 
 use crate::error::{Class, Problem};
+use crate::random::random;
 use fs_err as fs;
+use helenus_model::hex::hex;
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -154,10 +156,7 @@ fn in_our_network(pid: i32) -> bool {
 
 /// A password that nobody guesses: 48 hexadecimal digits.
 pub(crate) fn random_password() -> io::Result<String> {
-    let mut random = [0_u8; 24];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(io::Error::from)?;
-    Ok(random.iter().map(|b| format!("{b:02x}")).collect())
+    Ok(hex(&random::<24>()?))
 }
 
 /// Writes a file that only its owner can read.

@@ -22,15 +22,15 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
+use crate::lock;
+use crate::stored::{self, ReadError, there};
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{BASELINE_VERSION, Baseline, check_tag, is_immutable, table_folder};
-use helenus_model::format::Format;
 use helenus_model::guard::is_system_keyspace;
 use helenus_model::units::Bytes;
-use rustix::fs::FlockOperation;
-use serde::{Deserialize, Serialize};
-use std::io::{self, Write as _};
+use serde::Serialize;
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -261,12 +261,8 @@ impl Baselines {
             .append(true)
             .open(folder.join(".lock"))
             .map_err(io())?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(BaselineError::Busy(cluster.to_owned()));
-            }
-            Err(error) => return Err(io()(error.into())),
+        if !lock::take(&file).map_err(io())? {
+            return Err(BaselineError::Busy(cluster.to_owned()));
         }
         for name in folders(&folder).map_err(io())? {
             if name.starts_with(PARTIAL) {
@@ -358,33 +354,18 @@ impl Baselines {
     }
 }
 
-fn read_manifest(path: &Path) -> Result<Baseline, crate::state::ReadError> {
-    #[derive(Deserialize)]
-    struct Mark {
-        format: Format,
-    }
-    let text = fs::read_to_string(path)?;
-    let mark: Mark = serde_json::from_str(&text)?;
-    mark.format.check("baseline", BASELINE_VERSION)?;
-    Ok(serde_json::from_str(&text)?)
+fn read_manifest(path: &Path) -> Result<Baseline, ReadError> {
+    stored::read(path, "baseline", BASELINE_VERSION)
 }
 
-/// Writes the manifest; a reader sees the old one or the new one, never half of one.
 fn write_manifest(folder: &Path, baseline: &Baseline) -> io::Result<()> {
-    let text = serde_json::to_vec_pretty(baseline).map_err(io::Error::other)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&text)?;
-    file.as_file().sync_data()?;
-    file.persist(folder.join(MANIFEST)).map_err(|e| e.error)?;
-    Ok(())
+    stored::write(&folder.join(MANIFEST), baseline)
 }
 
 /// Names of folders in a folder, sorted; none where it is not there.
 fn folders(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(e),
+    let Some(entries) = there(fs::read_dir(folder))? else {
+        return Ok(Vec::new());
     };
     let mut names = Vec::new();
     for entry in entries {

@@ -9,13 +9,14 @@ use crate::error::ClusterError;
 use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
 use crate::settings::PutBack;
 use crate::state::{ClusterState, started_at};
+use crate::stored::{self, there};
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::populate::{CARED_FOR, care};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Version of the stored shape.
@@ -132,12 +133,8 @@ pub fn put_back(context: &Context, state: &ClusterState) -> Result<Vec<PutBack>,
     for node in &raised.nodes {
         put_one_back(context, state, node, &mut told)?;
     }
-    match fs::remove_file(&path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(ClusterError::io("what was remembered")(e))
-        }
-        _ => Ok(told),
-    }
+    there(fs::remove_file(&path)).map_err(ClusterError::io("what was remembered"))?;
+    Ok(told)
 }
 
 fn put_one_back(
@@ -177,25 +174,12 @@ fn file(context: &Context, state: &ClusterState) -> PathBuf {
 }
 
 fn remembered(path: &Path) -> io::Result<Option<Raised>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let raised: Raised = serde_json::from_str(&text)?;
-    let format = raised.format.check("care", VERSION);
-    format.map_err(io::Error::other)?;
-    Ok(Some(raised))
+    Ok(stored::find(path, "care", VERSION)?)
 }
 
 /// On disk before anything is changed.
 fn remember(path: &Path, raised: &Raised) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(serde_json::to_string_pretty(raised)?.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    stored::write(path, raised)
 }
 
 fn process(pid: i32) -> String {

@@ -3,6 +3,7 @@
 
 use crate::paths::Paths;
 use crate::state::ClusterState;
+use crate::stored::there;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fs_err as fs;
@@ -118,15 +119,6 @@ pub fn own_log(paths: &Paths, most: Bytes) -> io::Result<Option<Item>> {
 fn is_log(file: &str) -> bool {
     let jvm = file.starts_with("gc.log");
     jvm || Path::new(file).extension().is_some_and(|end| end == "log")
-}
-
-/// What is not there is left out.
-fn there(item: io::Result<Item>) -> io::Result<Option<Item>> {
-    match item {
-        Ok(item) => Ok(Some(item)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// A `.tar.gz` of these, below a folder of that name; equal items make equal bytes.

@@ -1,6 +1,7 @@
 //! SHA-256 as locks and baselines write it: in lower-case hexadecimal digits.
 //! Refuses to hold a file whole: it is read in pieces, and each is told.
 
+use helenus_model::hex::hex;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -27,13 +28,4 @@ pub(crate) fn of_file(
         }
         hash.update(&chunk[..read]);
     }
-}
-
-/// SHA-256 of bytes.
-pub(crate) fn of(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

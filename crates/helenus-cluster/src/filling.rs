@@ -3,13 +3,12 @@
 
 use crate::context::Context;
 use crate::error::ClusterError;
+use crate::lock;
 use crate::state::StateError;
+use crate::stored::{self, there};
 use fs_err as fs;
-use helenus_model::format::Format;
 use helenus_model::populate::{Journal, VERSION};
-use rustix::fs::FlockOperation;
-use serde::Deserialize;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "populate.json";
@@ -28,18 +27,17 @@ impl FillingBook {
     /// # Errors
     /// Another process fills it now, or the folder cannot be written.
     pub fn open(folder: &Path, cluster: &str) -> Result<Self, ClusterError> {
-        let lock = fs::OpenOptions::new()
+        let file = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(folder.join(LOCK))
             .map_err(ClusterError::io("the cluster's folder"))?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self {
+        match lock::take(&file).map_err(ClusterError::io("the cluster's folder"))? {
+            true => Ok(Self {
                 path: folder.join(FILE),
-                _lock: lock,
+                _lock: file,
             }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::Busy(cluster.to_owned()).into()),
-            Err(e) => Err(ClusterError::io("the cluster's folder")(e.into())),
+            false => Err(StateError::Busy(cluster.to_owned()).into()),
         }
     }
 
@@ -56,15 +54,7 @@ impl FillingBook {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(&self, journal: &Journal) -> Result<(), ClusterError> {
-        let written = || -> io::Result<()> {
-            let folder = self.path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&serde_json::to_vec(journal)?)?;
-            file.as_file().sync_data()?;
-            file.persist(&self.path).map_err(|e| e.error)?;
-            Ok(())
-        };
-        written().map_err(ClusterError::io("the journal of the populate"))
+        stored::write(&self.path, journal).map_err(ClusterError::io("the journal of the populate"))
     }
 }
 
@@ -82,26 +72,10 @@ pub fn look(folder: &Path) -> Result<Option<Journal>, ClusterError> {
 /// The file cannot be removed.
 pub fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
     let path = context.clusters.folder(cluster).join(FILE);
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(ClusterError::io("the journal of the populate")(e))
-        }
-        _ => Ok(()),
-    }
+    let removed = there(fs::remove_file(path)).map(drop);
+    removed.map_err(ClusterError::io("the journal of the populate"))
 }
 
 fn read(path: &Path) -> io::Result<Option<Journal>> {
-    #[derive(Deserialize)]
-    struct Mark {
-        format: Format,
-    }
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let mark: Mark = serde_json::from_str(&text)?;
-    let format = mark.format.check("populate", VERSION);
-    format.map_err(io::Error::other)?;
-    Ok(Some(serde_json::from_str(&text)?))
+    Ok(stored::find(path, "populate", VERSION)?)
 }

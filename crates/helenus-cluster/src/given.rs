@@ -9,12 +9,12 @@ use crate::ready::ReadyError;
 use crate::remove;
 use crate::shell;
 use crate::state::ClusterState;
+use crate::stored;
 use helenus_cql::{ClientError, InputError, Statement, input, split_statements};
+use helenus_model::hex::sha256;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::schema_text::{Fitted, fit};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The text in a cluster's folder.
@@ -154,7 +154,8 @@ fn give_locked(
     let mut state = context.clusters.load(name)?;
     let folder = context.clusters.folder(name);
     // Before it is run: what a statement that failed belongs to can be looked at.
-    keep(&folder, &schema.text).map_err(ClusterError::io("the schema's copy"))?;
+    stored::replace(&folder.join(SCHEMA_FILE), schema.text.as_bytes())
+        .map_err(ClusterError::io("the schema's copy"))?;
     let mut client = shell::connect(&state, None)?;
     client.set_timeout(shell::SCHEMA_WITHIN);
     let there = data_centers(&state.plan);
@@ -187,20 +188,6 @@ fn give_locked(
         origin::record(context, &state, None)?;
     }
     Ok(state)
-}
-
-fn keep(folder: &Path, text: &str) -> io::Result<()> {
-    // Its mode is 0600 from the start.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(folder.join(SCHEMA_FILE))
-        .map_err(|e| e.error)?;
-    Ok(())
-}
-
-fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Enough of a statement to know it; values, which may be secret, come later.

@@ -12,11 +12,12 @@ pub use fix::{Failed, FixError, Fixes, undo, undoes};
 
 use crate::error::{Class, Problem};
 use crate::limits::disk::device;
+use crate::stored;
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Version of the stored shape.
@@ -288,12 +289,7 @@ fn read(folder: &Path) -> Option<Journal> {
 
 /// Whole or not at all, and on the disk before anything is changed.
 fn keep(folder: &Path, journal: &Journal) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, journal)?;
-    file.flush()?;
-    file.as_file().sync_all()?;
-    file.persist(folder.join(FILE)).map_err(|e| e.error)?;
-    Ok(())
+    stored::write(&folder.join(FILE), journal)
 }
 
 fn boot(root: &Path) -> String {

@@ -10,6 +10,7 @@ use crate::lifecycle::Source;
 use crate::state::Runtime;
 use crate::store::Store;
 use fs_err as fs;
+use helenus_model::hex::sha256;
 use helenus_model::kube::image::{
     Blob, ImageName, Layer, OCI_LAYOUT, config, docker_manifest, index, manifest,
 };
@@ -376,7 +377,7 @@ impl Made {
 
 fn blob_of(text: &str) -> Blob {
     Blob {
-        digest: crate::digest::of(text.as_bytes()),
+        digest: sha256(text),
         size: text.len() as u64,
     }
 }
@@ -419,7 +420,7 @@ mod tests {
         }
         for (path, bytes) in &files {
             if let Some(named) = path.strip_prefix("blobs/sha256/") {
-                assert_eq!(crate::digest::of(bytes), named);
+                assert_eq!(sha256(bytes), named);
             }
         }
         assert!(files.contains_key(&digest.replace("sha256:", "blobs/sha256/")));

@@ -2,11 +2,12 @@
 //! Refuses a half-written file: each takes the place of the one before in one step.
 
 use crate::error::{Class, Problem};
+use crate::stored::{self, there};
 use fs_err as fs;
 use helenus_model::topology::name_hint;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{self, Write as _};
+use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -105,9 +106,8 @@ impl<S: Keep> Kept<S> {
     /// # Errors
     /// The folder cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read?,
+        let Some(entries) = there(fs::read_dir(&self.folder))? else {
+            return Ok(Vec::new());
         };
         let mut names = Vec::new();
         for entry in entries {
@@ -156,14 +156,9 @@ impl<S: Keep> Kept<S> {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, state: &S) -> Result<(), KeptError> {
-        let write = || {
-            fs::create_dir_all(&self.folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            file.write_all(&serde_json::to_vec_pretty(state)?)?;
-            file.as_file().sync_data()?;
-            file.persist(self.file(state.name())).map_err(|e| e.error)
-        };
-        write().map(drop).map_err(KeptError::Unkept)
+        let made = fs::create_dir_all(&self.folder);
+        made.and_then(|()| stored::write(&self.file(state.name()), state))
+            .map_err(KeptError::Unkept)
     }
 
     /// Forgets a cluster.
@@ -171,10 +166,7 @@ impl<S: Keep> Kept<S> {
     /// # Errors
     /// Its files cannot be deleted.
     pub fn forget(&self, name: &str) -> Result<(), KeptError> {
-        let gone = |deleted: io::Result<()>| match deleted {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(KeptError::Unkept(e)),
-            _ => Ok(()),
-        };
+        let gone = |deleted| there(deleted).map(drop).map_err(KeptError::Unkept);
         gone(fs::remove_dir_all(self.folder(name)))?;
         gone(fs::remove_file(self.file(name)))
     }

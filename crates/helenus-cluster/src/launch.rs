@@ -5,6 +5,7 @@ use crate::alive;
 use crate::secure;
 use crate::shim::{LAUNCH_FILE, Launch};
 use crate::state::{ClusterState, Runtime};
+use crate::stored::there;
 use fs_err as fs;
 use helenus_model::memory::SMALL_HEAP;
 use helenus_model::plan::{LOGBACK, LaunchFiles, NodePlan, Training, java_argv, rackdc};
@@ -129,10 +130,8 @@ pub(crate) fn inherited() -> BTreeMap<String, String> {
 
 /// What a life that was killed left for itself alone.
 fn empty(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::create_dir_all(folder),
-    }
+    there(fs::remove_dir_all(folder))?;
+    fs::create_dir_all(folder)
 }
 
 fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {

@@ -13,15 +13,18 @@ pub mod everyone;
 pub mod install;
 pub mod kept;
 pub mod limits;
+pub mod lock;
 pub mod machine;
 pub mod marks;
 pub mod observe;
 pub mod old_tables;
 pub mod paths;
 pub mod process;
+pub mod random;
 mod socket;
 pub mod state;
-mod together;
+pub mod stored;
+pub mod together;
 pub mod wall;
 
 // Network: how nodes are reached, and who answers there.

@@ -14,6 +14,7 @@ use crate::machine;
 use crate::marks::BaselineMark;
 use crate::owner;
 use crate::process::{self, Owner};
+use crate::random::random;
 use crate::ready::ReadyError;
 use crate::remove;
 use crate::room;
@@ -25,6 +26,7 @@ use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::access::Access;
 use helenus_model::format::Format;
+use helenus_model::hex::hex;
 use helenus_model::network::NetworkPlan;
 use helenus_model::plan::{ClusterPlan, ClusterSpec, NodePlan, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::release::Release;
@@ -608,11 +610,9 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, request: &UpRequest
         .map(|n| (n.name.clone(), NodeState::fresh(None)))
         .collect();
     let own = rustix::process::getpid().as_raw_pid();
-    let mut id = [0_u8; 16];
-    let _short = rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty());
     ClusterState {
         format: Format::new("cluster", STATE_VERSION),
-        id: id.iter().map(|b| format!("{b:02x}")).collect(),
+        id: hex(&random::<16>().unwrap_or_default()),
         created_unix: since_1970().as_secs(),
         ephemeral: request.ephemeral,
         owner: request.owner,

@@ -4,6 +4,7 @@
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::cql::CqlValue;
+use helenus_model::cql::quoted;
 use helenus_model::seed::Seed;
 use helenus_model::table::{ColumnKind, Table};
 
@@ -30,7 +31,6 @@ pub fn sample(
     stop: impl Fn() -> bool,
     mut take: impl FnMut(Vec<Vec<Option<CqlValue>>>),
 ) -> Result<(), ClientError> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let name = format!("{}.{}", quoted(&table.keyspace), quoted(&table.name));
     let keys: Vec<String> = table
         .columns

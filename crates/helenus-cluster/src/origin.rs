@@ -10,13 +10,12 @@ pub use error::ResetError;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::state::ClusterState;
-use fs_err as fs;
+use crate::stored;
 use helenus_model::baseline::Baseline;
 use helenus_model::format::Format;
 use helenus_model::reset::{ORIGIN_VERSION, Origin, Roles, Writes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// File in a cluster's folder; without it the origin is the empty schema that `up` leaves.
@@ -50,24 +49,18 @@ pub(crate) fn load(
     name: &str,
 ) -> Result<(Origin, BTreeMap<String, Writes>), ClusterError> {
     let broken = ClusterError::io("the recorded state (origin.json)");
-    let text = match fs::read_to_string(file(context, name)) {
-        Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+    let found = stored::find(&file(context, name), "origin", ORIGIN_VERSION);
+    let found: Option<Stored> = found.map_err(|error| broken(error.into()))?;
+    Ok(match found {
+        Some(stored) => (stored.origin, stored.writes),
+        None => {
             let empty = Origin {
                 roles: Some(Roles::default()),
                 ..Origin::default()
             };
-            return Ok((empty, BTreeMap::new()));
+            (empty, BTreeMap::new())
         }
-        Err(e) => return Err(broken(e)),
-    };
-    let read = || {
-        let stored: Stored = serde_json::from_str(&text).map_err(io::Error::other)?;
-        let known = stored.format.check("origin", ORIGIN_VERSION);
-        known.map_err(io::Error::other)?;
-        Ok((stored.origin, stored.writes))
-    };
-    read().map_err(broken)
+    })
 }
 
 /// Records the schema as it is now as the state to go back to; the caller holds the cluster's lock.
@@ -134,12 +127,6 @@ pub(crate) fn save(
         origin: origin.clone(),
         writes: writes.clone(),
     };
-    let write = || -> io::Result<()> {
-        let text = serde_json::to_vec_pretty(&stored).map_err(io::Error::other)?;
-        let mut file_now = tempfile::NamedTempFile::new_in(context.clusters.folder(name))?;
-        file_now.write_all(&text)?;
-        file_now.persist(file(context, name)).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().map_err(ClusterError::io("the recorded state (origin.json)"))
+    stored::write(&file(context, name), &stored)
+        .map_err(ClusterError::io("the recorded state (origin.json)"))
 }

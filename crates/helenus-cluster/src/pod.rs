@@ -13,6 +13,7 @@ use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::jdk::{self, JdkError};
 use crate::secure::{SecureError, provide_stores};
+use crate::stored::there;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fs_err as fs;
@@ -337,25 +338,21 @@ fn addresses_of(name: &str) -> Vec<IpAddr> {
 
 /// The keystores' password; none without TLS.
 fn password() -> io::Result<Option<String>> {
-    let of = |folder: &str| text_if_there(&Path::new(folder).join(KEYSTORE_PASSWORD));
-    let text = match of(TLS_FOLDER)? {
+    let text = match text_in(TLS_FOLDER, KEYSTORE_PASSWORD)? {
         Some(text) => Some(text),
-        None => of(STORES_FOLDER)?,
+        None => text_in(STORES_FOLDER, KEYSTORE_PASSWORD)?,
     };
     Ok(text.map(|text| text.trim_end().to_owned()))
 }
 
-/// Certificate and key of a Secret that has them as PEM.
-fn pem_pair() -> io::Result<Option<(String, String)>> {
-    let of = |name: &str| text_if_there(&Path::new(TLS_FOLDER).join(name));
-    Ok(of(CERTIFICATE)?.zip(of(CERTIFICATE_KEY)?))
+fn text_in(folder: &str, file: &str) -> io::Result<Option<String>> {
+    there(fs::read_to_string(Path::new(folder).join(file)))
 }
 
-fn text_if_there(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some),
-    }
+/// Certificate and key of a Secret that has them as PEM.
+fn pem_pair() -> io::Result<Option<(String, String)>> {
+    let certificate = text_in(TLS_FOLDER, CERTIFICATE)?;
+    Ok(certificate.zip(text_in(TLS_FOLDER, CERTIFICATE_KEY)?))
 }
 
 /// How to speak TLS with the node beside us; none for a cluster without. It may have any certificate: its address is the

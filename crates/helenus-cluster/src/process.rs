@@ -1,6 +1,7 @@
 //! Signals to processes that are ours by their claim, and waiting for the end of them and of a cluster's owner.
 //! Refuses names and patterns: a pid comes from a claim or from a child.
 
+use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal, waitpid,
@@ -8,6 +9,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Ends a process: SIGTERM, up to `grace` of patience, then SIGKILL; returns when it is gone.
@@ -39,6 +41,28 @@ pub fn end(pid: Pid, grace: Duration) -> bool {
         reap(pid);
     }
     false
+}
+
+/// How a child ended; `look` is called while it works. None where the person asked to stop.
+///
+/// # Errors
+/// The kernel does not say how.
+pub(crate) fn ended(
+    child: &mut Child,
+    every: Duration,
+    cancel: &Cancel,
+    look: &mut dyn FnMut(),
+) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if cancel.is_set() {
+            return Ok(None);
+        }
+        look();
+        std::thread::sleep(every);
+    }
 }
 
 /// Takes the end of a child of ours, or hundreds of restarts would leave as many entries in the table of processes.

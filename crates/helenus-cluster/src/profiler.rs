@@ -12,6 +12,7 @@ use crate::state::ClusterState;
 use crate::store::{Store, StoreError};
 use fs_err as fs;
 use helenus_model::flame::{INTERVAL_MS, ProfileEvent, Sampler, Stacks, StacksError, Weight};
+use helenus_model::hex::sha256;
 use helenus_model::release::{Arch, Tool};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -307,7 +308,7 @@ fn library(jar: &Path, node_folder: &Path, node: &str) -> Result<PathBuf, Profil
     };
     let folder = node_folder.join(FOLDER);
     fs::create_dir_all(&folder).map_err(io)?;
-    let sum = digest::of(&bytes);
+    let sum = sha256(&bytes);
     let library = folder.join(format!("libasyncProfiler-{}.so", &sum[..12]));
     let same = digest::of_file(&library, |_| Ok(())).is_ok_and(|there| there == sum);
     if !same {

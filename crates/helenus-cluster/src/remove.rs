@@ -9,6 +9,7 @@ use crate::host_settings::{self, Changed};
 use crate::limits;
 use crate::outside;
 use crate::process;
+use crate::stored::there;
 use fs_err as fs;
 use helenus_model::units::Bytes;
 use rustix::process::{Signal, kill_process_group};
@@ -153,10 +154,9 @@ fn claimed_folders(folder: &Path) -> Vec<PathBuf> {
 /// Unlinks the claim before asking who holds it: a shim that locks later finds no link and ends.
 fn end_node(folder: &Path) -> io::Result<()> {
     let path = folder.join(CLAIM_FILE);
-    let claim = match fs::OpenOptions::new().read(true).write(true).open(&path) {
-        Ok(claim) => claim,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(e),
+    let claim = fs::OpenOptions::new().read(true).write(true).open(&path);
+    let Some(claim) = there(claim)? else {
+        return Ok(());
     };
     fs::remove_file(&path)?;
     while let Some(pid) = alive::holder_of(&claim)? {

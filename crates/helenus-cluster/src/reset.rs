@@ -17,6 +17,7 @@ use crate::origin::{self, ResetError, roles};
 use crate::settings::{self, PutBack};
 use crate::shell;
 use crate::state::ClusterState;
+use crate::stored::there;
 use fs_err as fs;
 use helenus_cql::codec::Consistency;
 use helenus_cql::{Client, ClientError};
@@ -221,12 +222,7 @@ fn carry_out(
     }
     settings::put_back(context, state, &told.settings)?;
     for folder in &told.snapshots {
-        match fs::remove_dir_all(folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(ClusterError::io("a snapshot's folder")(e));
-            }
-            _ => {}
-        }
+        there(fs::remove_dir_all(folder)).map_err(ClusterError::io("a snapshot's folder"))?;
     }
     if !told.truncated.is_empty() {
         std::thread::sleep(BALLOT_GAP);

@@ -6,6 +6,7 @@ use crate::observe;
 use crate::old_tables;
 use crate::reach;
 use crate::state::{self, ClusterState, NodeCondition};
+use crate::together::at_once;
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
@@ -76,13 +77,7 @@ impl Asked {
     fn all(state: &ClusterState) -> Self {
         let nodes = &state.plan.nodes;
         // All at once: one that is slow holds up nobody else.
-        let clients: Vec<Result<Client, ClientError>> = std::thread::scope(|scope| {
-            let asked = nodes.iter().map(|n| scope.spawn(|| connect(state, n)));
-            let asked: Vec<_> = asked.collect();
-            let lost = |_| Err(ClientError::Broken);
-            let ended = asked.into_iter();
-            ended.map(|one| one.join().unwrap_or_else(lost)).collect()
-        });
+        let clients = at_once(nodes, |node| connect(state, node));
         let mut all = Self::default();
         for (node, client) in nodes.iter().zip(clients) {
             let said = match client {

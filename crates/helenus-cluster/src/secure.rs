@@ -5,12 +5,15 @@
 mod certificates;
 
 use crate::error::{Class, Problem};
+use crate::random::random;
 use crate::state::ClusterState;
+use crate::stored::there;
 use certificates::Certificates;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use helenus_cql::client::ClientError;
 use helenus_model::access::{Access, CREDENTIALS_FOLDER, TLS_FOLDER};
+use helenus_model::hex::hex;
 use helenus_model::plan::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan};
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
@@ -262,10 +265,7 @@ fn whole(
         return Ok(());
     }
     let begun = folder.with_extension("begun");
-    match fs::remove_dir_all(&begun) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-        Ok(()) | Err(_) => {}
-    }
+    there(fs::remove_dir_all(&begun)).map_err(failed)?;
     // Files and their folder are their owner's alone from the first moment.
     let made =
         fs::create_dir_all(begun.parent().unwrap_or(&begun)).and_then(|()| private_folder(&begun));
@@ -293,10 +293,7 @@ fn write_all(
 
 /// Writes a file that only its owner can read, also where one with more rights stood.
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
+    there(fs::remove_file(path))?;
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -307,18 +304,13 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// A password that nobody guesses, of letters that need no quotes anywhere.
 pub(crate) fn random_word() -> Result<String, SecureError> {
-    let mut bytes = [0_u8; PASSWORD_BYTES];
-    let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    let short = || io::Error::other("the kernel gave too few random bytes");
     let failed = |source| SecureError::Io {
         what: "a password",
         source,
     };
-    match got {
-        Ok(PASSWORD_BYTES) => Ok(bytes.iter().map(|b| format!("{b:02x}")).collect()),
-        Ok(_) => Err(failed(short())),
-        Err(errno) => Err(failed(errno.into())),
-    }
+    random::<PASSWORD_BYTES>()
+        .map(|bytes| hex(&bytes))
+        .map_err(failed)
 }
 
 fn line(password: &str) -> Vec<u8> {

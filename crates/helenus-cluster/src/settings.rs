@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::mbeans::{Ask, CACHES, Mbeans, STORAGE_SERVICE};
 use crate::state::{ClusterState, started_at};
-use fs_err as fs;
+use crate::stored;
 use helenus_model::format::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -121,9 +121,7 @@ pub fn remember(context: &Context, state: &ClusterState, node: &str) -> Result<(
         process,
         values: read(&mbeans)?,
     };
-    let text = serde_json::to_string_pretty(&remembered).map_err(std::io::Error::other);
-    text.and_then(|text| fs::write(file(&folder), text))
-        .map_err(|e| AttachError::Io(e).into())
+    stored::write(&file(&folder), &remembered).map_err(|e| AttachError::Io(e).into())
 }
 
 /// What of the remembered settings is another now; asked only of processes that were opened.
@@ -216,10 +214,8 @@ fn read(mbeans: &Mbeans) -> Result<BTreeMap<String, Value>, ClusterError> {
 }
 
 fn known(folder: &Path, process: &str) -> Option<Remembered> {
-    let text = fs::read_to_string(file(folder)).ok()?;
-    let remembered: Remembered = serde_json::from_str(&text).ok()?;
-    let ours = remembered.format.check("settings", 1).is_ok() && remembered.process == process;
-    ours.then_some(remembered)
+    let remembered: Remembered = stored::read(&file(folder), "settings", 1).ok()?;
+    (remembered.process == process).then_some(remembered)
 }
 
 fn file(folder: &Path) -> PathBuf {

@@ -24,12 +24,12 @@ use crate::lifecycle::UpRequest;
 use crate::observe::{self, Memory, NodeView};
 use crate::remove::{self, BESIDE};
 use crate::state::{ClusterState, NodeCondition};
+use crate::stored::{self, ReadError};
 use fs_err as fs;
 use helenus_model::access::Security;
 use helenus_model::network::NetworkPlan;
 use helenus_model::stack::{Gateway, Part, STACK_VERSION, Stack};
 use serde::Serialize;
-use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -110,15 +110,14 @@ pub(crate) fn folder_of(cluster: &Path, part: Part) -> PathBuf {
 /// Its file cannot be read.
 pub fn find(state: &ClusterState) -> Result<Option<Stack>, ClusterError> {
     let file = folder(Path::new(&state.plan.folder)).join(FILE);
-    match fs::read(&file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ClusterError::io("the stack's state")(error)),
-        Ok(text) => {
-            let stack: Stack = serde_json::from_slice(&text).map_err(StackError::Unreadable)?;
-            let known = stack.format.check("stack", STACK_VERSION);
-            known.map_err(StackError::Version)?;
-            Ok(Some(stack))
-        }
+    stored::find(&file, "stack", STACK_VERSION).map_err(unreadable)
+}
+
+fn unreadable(error: ReadError) -> ClusterError {
+    match error {
+        ReadError::Io(error) => ClusterError::io("the stack's state")(error),
+        ReadError::Json(error) => StackError::Unreadable(error).into(),
+        ReadError::Format(error) => StackError::Version(error).into(),
     }
 }
 
@@ -137,10 +136,7 @@ pub fn load(state: &ClusterState) -> Result<Stack, ClusterError> {
 fn save(cluster: &Path, stack: &Stack) -> std::io::Result<()> {
     let folder = folder(cluster);
     fs::create_dir_all(&folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-    file.write_all(&serde_json::to_vec_pretty(stack)?)?;
-    file.persist(folder.join(FILE)).map_err(|e| e.error)?;
-    Ok(())
+    stored::write(&folder.join(FILE), stack)
 }
 
 /// What cannot be had with a stack: its parts know no passwords and no certificates, and stand where the nodes are.

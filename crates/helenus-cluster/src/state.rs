@@ -4,21 +4,21 @@
 use crate::alive;
 use crate::error::{Class, Problem};
 use crate::limits::Limits;
+use crate::lock;
 use crate::marks::{BaselineMark, Given};
 use crate::process;
 pub use crate::process::{Owner, started_at};
+use crate::stored::{self, ReadError};
 use fs_err as fs;
 use helenus_model::access::Access;
-use helenus_model::format::{Format, FormatError};
+use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, Joining, NodePlan};
-use helenus_model::topology::name_hint;
+use helenus_model::topology::{Target, name_hint};
 use helenus_model::upgrade::Mode;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
-use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -237,20 +237,6 @@ pub enum StateError {
     Io(#[from] io::Error),
 }
 
-/// Why a state file cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// No such file, or unreadable.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Not what we write.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// Another version's.
-    #[error(transparent)]
-    Format(#[from] FormatError),
-}
-
 impl Problem for StateError {
     fn class(&self) -> Class {
         match self {
@@ -397,6 +383,16 @@ impl Clusters {
         }
     }
 
+    /// The cluster of `NAME[/NODE]` and the node that it names; without it, the only cluster there.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn target(&self, text: Option<&str>) -> Result<(ClusterState, Option<String>), StateError> {
+        let target = text.map(Target::parse);
+        let state = self.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+        Ok((state, target.and_then(|t| t.node)))
+    }
+
     /// Takes the lock of a cluster's folder, which must exist.
     ///
     /// # Errors
@@ -418,12 +414,7 @@ impl Clusters {
             Err(e) => return Err(e.into()),
         };
         let begin = Instant::now();
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-                Err(e) => return Err(io::Error::from(e).into()),
-            }
+        while !lock::take(&file)? {
             if begin.elapsed() > LOCK_WITHIN {
                 return Err(StateError::Busy(name.into()));
             }
@@ -440,13 +431,7 @@ impl Clusters {
     /// # Errors
     /// The folder cannot be written.
     pub fn save(&self, state: &ClusterState) -> io::Result<()> {
-        let folder = self.folder(&state.plan.name);
-        let text = serde_json::to_vec_pretty(state).map_err(io::Error::other)?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(&text)?;
-        file.as_file().sync_data()?;
-        file.persist(folder.join(STATE_FILE)).map_err(|e| e.error)?;
-        Ok(())
+        stored::write(&file_in(&self.folder(&state.plan.name)), state)
     }
 }
 
@@ -461,14 +446,7 @@ pub(crate) fn read_in(folder: &Path) -> Result<ClusterState, ReadError> {
 }
 
 fn read(path: &Path) -> Result<ClusterState, ReadError> {
-    #[derive(Deserialize)]
-    struct Mark {
-        format: Format,
-    }
-    let text = fs::read_to_string(path)?;
-    let mark: Mark = serde_json::from_str(&text)?;
-    mark.format.check("cluster", STATE_VERSION)?;
-    Ok(serde_json::from_str(&text)?)
+    stored::read(path, "cluster", STATE_VERSION)
 }
 
 impl ClusterState {
@@ -513,6 +491,17 @@ impl ClusterState {
             Some(how) => Cow::Owned(node.joining(how)),
             None => Cow::Borrowed(node),
         })
+    }
+
+    /// The node of this name; without one, the first.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn node_or_first(&self, name: Option<&str>) -> Result<&NodePlan, StateError> {
+        match name {
+            Some(name) => self.node(name),
+            None => Ok(&self.plan.nodes[0]),
+        }
     }
 
     /// The nodes that a `NAME[/NODE]` means.

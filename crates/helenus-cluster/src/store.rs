@@ -8,6 +8,7 @@ mod python;
 mod recorded;
 mod verify;
 
+use crate::lock;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use helenus_model::release::{Arch, Lock, Release, Tool};
-use rustix::fs::FlockOperation;
 
 pub use error::StoreError;
 pub use maven::{LIB, resolve};
@@ -282,12 +282,7 @@ impl Store {
             .open(&path)
             .map_err(|e| StoreError::of_cache(&self.cache, e))?;
         let mut told = false;
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(StoreError::of_cache(&self.cache, errno.into())),
-            }
+        while !lock::take(&file).map_err(|e| StoreError::of_cache(&self.cache, e))? {
             if !std::mem::replace(&mut told, true) {
                 waiting();
             }
@@ -296,6 +291,7 @@ impl Store {
             }
             std::thread::sleep(TICK);
         }
+        Ok(file)
     }
 
     /// A folder to work in, on the cache's own file system; gone when it is dropped.

@@ -4,7 +4,7 @@
 use std::thread::{ScopedJoinHandle, scope};
 
 /// What `work` makes of each; in their order.
-pub(crate) fn at_once<T: Send, R: Send>(
+pub fn at_once<T: Send, R: Send>(
     each: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {

@@ -11,6 +11,7 @@ use crate::jdk;
 use crate::lifecycle::Source;
 use crate::ready::ReadyError;
 use crate::state::{ClusterState, OwnRelease, Runtime, StateError, UpgradeMark};
+use crate::stored::there;
 use fs_err as fs;
 use helenus_model::plan::NodePlan;
 use helenus_model::release::Release;
@@ -349,10 +350,7 @@ fn runs(folder: &Path) -> Result<bool, ClusterError> {
 }
 
 fn forget_why(folder: &Path) -> io::Result<()> {
-    match fs::remove_file(folder.join(WHY_FILE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    there(fs::remove_file(folder.join(WHY_FILE))).map(drop)
 }
 
 /// The steps from where the cluster is.

@@ -21,6 +21,7 @@ use crate::codec::{
 use crate::rows::Rows;
 use conversation::{Conversation, name_of};
 use helenus_model::cql::CqlValue;
+use helenus_model::cql::quoted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -377,7 +378,7 @@ impl Client {
     /// What the connection or the server says.
     pub fn use_keyspace(&mut self, keyspace: &str) -> Result<(), ClientError> {
         // Always quoted: the name may be a reserved word.
-        let cql = format!("USE \"{}\"", keyspace.replace('"', "\"\""));
+        let cql = format!("USE {}", quoted(keyspace));
         self.query(&cql, Consistency::One).map(|_| ())
     }
 

@@ -6,6 +6,7 @@ use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_cluster::paths::Paths;
+use helenus_cluster::stored;
 use helenus_cluster::wall;
 use helenus_model::calibration::{CALIBRATION_VERSION, Calibration, Step, plan};
 use helenus_model::format::Format;
@@ -95,13 +96,9 @@ pub fn file(paths: &Paths) -> PathBuf {
 
 /// The figures of this machine and build; none where they were not measured.
 pub fn read(context: &Context, version: &str) -> Option<Calibration> {
-    let text = fs::read_to_string(file(&context.paths)).ok()?;
-    let kept: Calibration = serde_json::from_str(&text).ok()?;
-    let known = kept
-        .format
-        .check("calibration", CALIBRATION_VERSION)
-        .is_ok();
-    (known && kept.is_of(version, &machine::read())).then_some(kept)
+    let kept = stored::read(&file(&context.paths), "calibration", CALIBRATION_VERSION);
+    let kept: Option<Calibration> = kept.ok();
+    kept.filter(|kept| kept.is_of(version, &machine::read()))
 }
 
 /// Measures the generator and keeps the figures; `see` gets each line of the sample.

@@ -25,6 +25,7 @@ pub use sstable::Sstables;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::lock;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
 use helenus_load::endpoint::EndpointError;
 use helenus_model::consistency::Consistency;
@@ -33,8 +34,6 @@ use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
 use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Part, Place};
 use helenus_model::units::thousands;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -465,10 +464,9 @@ fn lock(journal: &Path) -> Result<fs_err::File, IngestError> {
         fs_err::create_dir_all(folder).map_err(|source| kept(folder, source))?;
     }
     let file = fs_err::File::create(&path).map_err(|source| kept(&path, source))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => Err(IngestError::Busy),
-        Err(error) => Err(kept(&path, error.into())),
+    match lock::take(&file).map_err(|source| kept(&path, source))? {
+        true => Ok(file),
+        false => Err(IngestError::Busy),
     }
 }
 

@@ -9,6 +9,7 @@ use helenus_cluster::pod::cql::{PodAnswer, PodCql};
 use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
 use helenus_cluster::telemetry::monotonic_ns;
+use helenus_cluster::together::at_once;
 use helenus_cluster::wall;
 use helenus_model::access::Access;
 use helenus_model::guard::is_system_keyspace;
@@ -455,24 +456,12 @@ fn facts(target: &KubeTarget, pods: &[Pod], since: &[u64]) -> Vec<Option<PodFact
     if target.state.is_operated() {
         return vec![None; pods.len()];
     }
-    std::thread::scope(|scope| {
-        let asked: Vec<_> = pods
-            .iter()
-            .enumerate()
-            .map(|(place, pod)| {
-                let from = since.get(place).copied().unwrap_or(u64::MAX);
-                scope.spawn(move || kube::facts(&target.kubectl, pod.at(), from))
-            })
-            .collect();
-        let answers = asked.into_iter().map(|one| one.join().ok());
-        answers
-            .map(|answer| {
-                let answer = answer?.inspect_err(|error| {
-                    tracing::warn!(%error, "what a pod used cannot be seen");
-                });
-                answer.ok()
-            })
-            .collect()
+    at_once(pods.iter().enumerate(), |(place, pod)| {
+        let from = since.get(place).copied().unwrap_or(u64::MAX);
+        let answer = kube::facts(&target.kubectl, pod.at(), from).inspect_err(|error| {
+            tracing::warn!(%error, "what a pod used cannot be seen");
+        });
+        answer.ok()
     })
 }
 

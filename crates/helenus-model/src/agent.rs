@@ -3,6 +3,7 @@
 //! Refuses to look at a clock or to make a token: what was read is given.
 
 use crate::format::Format;
+use crate::hex::hex;
 use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -297,10 +298,6 @@ impl Tokens {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(digits: &str) -> Option<[u8; BYTES]> {

@@ -9,7 +9,7 @@ mod json;
 pub mod read;
 mod text;
 pub mod tokens;
-pub use text::{identifier, uuid_text};
+pub use text::{identifier, quoted, uuid_text};
 
 /// A CQL type, nested where CQL nests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The guard: whether a cluster may be written to.
 //! Refuses everything that is neither owned nor named, by address and by its exact name, on the command line.
 
+use crate::units::plural;
 use serde::{Deserialize, Serialize};
 
 /// What was seen at the hosts that somebody wants to write to.
@@ -271,8 +272,8 @@ pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)], accept: &Accept) -
         (None, Some((_, name, nodes))) => Answer {
             verdict: Standing::Ours,
             why: format!(
-                "{name}, {nodes} {}, each brought up by this user's helenus and listening on its claimed address",
-                if nodes == 1 { "node" } else { "nodes" }
+                "{name}, {}, each brought up by this user's helenus and listening on its claimed address",
+                plural(nodes, "node")
             ),
             cluster: Some(name.to_owned()),
         },

@@ -11,8 +11,10 @@ compile_error!(
 
 // Words and numbers.
 pub mod calendar;
+pub(crate) mod cells;
 pub mod dead_verb;
 pub mod format;
+pub mod hex;
 pub mod nearest;
 pub mod seed;
 pub mod units;

@@ -3,13 +3,13 @@
 
 use crate::dist::{Dist, RatioDist};
 use crate::format::Format;
+use crate::hex::sha256;
 use crate::positions::Positions;
 use crate::run_plan::{Extent, Phase, Share};
 use crate::seed::Seed;
 use crate::workload::Workload;
 use crate::workload::profile::{BatchKind, VALIDATE};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -154,11 +154,10 @@ impl Filling {
     /// What is remembered of it before its first operation.
     pub fn journal(&self) -> Journal {
         let json = serde_json::to_vec(&self.workload).unwrap_or_default();
-        let fingerprint = Sha256::digest(&json);
         Journal {
             format: Format::new("populate", VERSION),
             workload: self.workload.name().to_owned(),
-            fingerprint: fingerprint.iter().map(|b| format!("{b:02x}")).collect(),
+            fingerprint: sha256(json),
             partitions: self.partitions,
             seed: self.seed,
             counts: self.counts(),

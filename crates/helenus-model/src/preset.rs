@@ -28,20 +28,21 @@ worded! {
     }
 }
 
-/// Where a setting goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// A key of cassandra.yaml; nested keys with dots.
-    Yaml,
-    /// A flag of the JVM, whole.
-    Jvm,
-    /// A system property, given with `-D`.
-    Property,
-    /// A variable of the node's environment.
-    Environment,
-    /// A property that the kernel keeps of the node's process.
-    Process,
+worded! {
+    /// Where a setting goes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Place {
+        /// A key of cassandra.yaml; nested keys with dots.
+        Yaml = "yaml",
+        /// A flag of the JVM, whole.
+        Jvm = "jvm",
+        /// A system property, given with `-D`.
+        Property = "property",
+        /// A variable of the node's environment.
+        Environment = "environment",
+        /// A property that the kernel keeps of the node's process.
+        Process = "process",
+    }
 }
 
 /// How late the kernel may wake a node's sleeping threads, in microseconds, so that it wakes several at once; 50 by
@@ -84,7 +85,7 @@ pub enum HeapRule {
 }
 
 /// A preset: its heap and its settings, later ones over earlier ones, over [`BASE`].
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Preset {
     /// Name.
     pub name: PresetName,
@@ -93,7 +94,7 @@ pub struct Preset {
     /// Heap.
     pub heap: HeapRule,
     /// Settings.
-    pub settings: &'static [Setting],
+    pub settings: Vec<Setting>,
 }
 
 impl PresetName {
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn every_setting_says_why_and_from_where() {
         for preset in PresetName::ALL.map(PresetName::preset) {
-            for setting in BASE.iter().chain(preset.settings) {
+            for setting in BASE.iter().chain(&preset.settings) {
                 assert!(
                     setting.reason.len() > 10,
                     "{}: {}",

@@ -10,6 +10,7 @@ pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
 use crate::flame::ProfilePlan;
 use crate::format::{Format, FormatError};
+use crate::hex::sha256;
 use crate::levels::{Cell, RoundTrip};
 use crate::machine::Cpus;
 pub use crate::positions::Positions;
@@ -20,7 +21,6 @@ use crate::workload::Workload;
 pub use processes::{PROCESSES_MOST, ProcessesError, check as check_processes};
 pub use search::Search;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 pub use target::Target;
@@ -366,10 +366,7 @@ impl RunPlan {
         };
         // A plan is plain data with text keys: it can always be written.
         let json = serde_json::to_vec(&same).unwrap_or_default();
-        Sha256::digest(&json)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        sha256(json)
     }
 }
 

@@ -273,6 +273,14 @@ fn carry(digits: &mut Vec<u8>) {
     digits.insert(0, 1);
 }
 
+/// `1 node`, `3 nodes`.
+pub fn plural(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    }
+}
+
 /// A share as a percentage: `12 %`, `3.4 %`, `0.062 %`.
 pub fn percent(share: f64) -> String {
     let hundred = share * 100.0;

@@ -289,9 +289,14 @@ fn word(value: impl Serialize) -> String {
 }
 
 /// One line, quoted where RFC 4180 asks for it; it ends as files here do, in a line feed.
+pub fn line(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(quoted).collect();
+    cells.join(",") + "\n"
+}
+
 fn row(to: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<(), HistoryError> {
-    let cells: Vec<String> = cells.map(quoted).collect();
-    writeln!(to, "{}", cells.join(",")).map_err(HistoryError::Write)
+    to.write_all(line(cells).as_bytes())
+        .map_err(HistoryError::Write)
 }
 
 fn quoted(cell: String) -> String {

@@ -5,6 +5,7 @@ use crate::id::RunId;
 use crate::run::{PhaseSummary, RunSummary};
 use helenus_model::trend::{FEWEST_RUNS, Step, steps};
 use helenus_model::units::fixed;
+use helenus_model::units::plural;
 use serde::Serialize;
 
 use crate::when::Utc;
@@ -144,10 +145,6 @@ impl Series {
 
     /// The outcome in a few words.
     pub fn headline(&self) -> String {
-        let plural = |count: usize, word: &str| match count {
-            1 => format!("1 {word}"),
-            _ => format!("{count} {word}s"),
-        };
         let count = plural(self.runs.len(), "run");
         let of = format!("{} of {} {}", self.measure, self.workload, self.phase);
         if self.runs.len() < FEWEST_RUNS {

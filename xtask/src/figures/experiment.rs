@@ -7,9 +7,11 @@ use helenus_model::doubt::{DoubtKind, Verdict};
 use helenus_model::experiment::{
     Analysis, Bar, Covariates, Experiment, Fact, Planned, Progress, RunState, Stage, analyse, read,
 };
+use helenus_model::ingest::delimited::{Cut, Dialect, Fields, cut};
 use helenus_model::seed::Seed;
 use helenus_record::report::{ExperimentReport, experiment_markdown};
 use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -90,35 +92,26 @@ pub(super) fn experiment(root: &Path, csv: &Path) -> Result<Experiment, Box<dyn 
 
 /// The rows of a CSV.
 pub(crate) fn rows(file: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
-    let mut lines = records(&fs_err::read_to_string(file)?).into_iter();
+    let mut lines = records(&fs_err::read_to_string(file)?)?.into_iter();
     let heads = lines.next().ok_or("an empty table")?;
     Ok(lines
         .map(|cells| heads.iter().cloned().zip(cells).collect())
         .collect())
 }
 
-/// The cells of each record; a quoted one may hold commas, ends of lines, and quotes twice.
-fn records(text: &str) -> Vec<Vec<String>> {
-    let mut records = vec![vec![String::new()]];
-    let mut quoted = false;
-    let mut letters = text.trim_end_matches('\n').chars().peekable();
-    while let Some(letter) = letters.next() {
-        let Some(cells) = records.last_mut() else {
-            break;
-        };
-        match (letter, cells.last_mut()) {
-            ('"', Some(cell)) if quoted && letters.peek() == Some(&'"') => {
-                letters.next();
-                cell.push('"');
-            }
-            ('"', _) => quoted = !quoted,
-            (',', _) if !quoted => cells.push(String::new()),
-            ('\n', _) if !quoted => records.push(vec![String::new()]),
-            (letter, Some(cell)) => cell.push(letter),
-            (_, None) => {}
+/// The cells of each record.
+fn records(text: &str) -> Result<Vec<Vec<String>>, Box<dyn Error>> {
+    let (mut rest, mut fields, mut records) = (text.as_bytes(), Fields::default(), Vec::new());
+    loop {
+        match cut(rest, true, &Dialect::CSV, &mut fields) {
+            Cut::Record(length) => rest = &rest[length..],
+            Cut::Wrong(_, why) => return Err(why.into()),
+            Cut::More | Cut::End => return Ok(records),
         }
+        let cells = fields.record(&[]).map_err(|(_, why)| why)?;
+        let cells = cells.into_iter().map(|cell| cell.unwrap_or_default());
+        records.push(cells.map(Cow::into_owned).collect());
     }
-    records
 }
 
 /// The whole report, as `made` makes it.
@@ -315,7 +308,7 @@ mod tests {
     fn quoted_cells_hold_commas_and_quotes() {
         let text = "a,\"b,\"\"c\"\"\",,d\n1,\"2\n3\",4,5\n";
         let wanted = [["a", "b,\"c\"", "", "d"], ["1", "2\n3", "4", "5"]];
-        assert_eq!(records(text), wanted);
+        assert_eq!(records(text).expect("records"), wanted);
     }
 
     #[test]

@@ -1,7 +1,5 @@
-//! Every format: its name and version, the type that is written, and where a person meets it.
+//! Every format: its name, the type that is written, and where a person meets it; `list.tsv` has one a line.
 //! Refuses none in silence: a test holds this list to the marks in the source.
-
-mod later;
 
 /// How its values reach a person.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,108 +13,40 @@ pub(super) enum Way {
 }
 
 /// One format.
+#[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) name: &'static str,
-    pub(super) version: u32,
+    pub(super) way: Way,
     /// File below `crates`, and the type in it.
     pub(super) root: (&'static str, &'static str),
-    pub(super) way: Way,
     /// The command that prints it, or what holds it.
     pub(super) place: &'static str,
 }
 
-type Root = (&'static str, &'static str);
-
-const fn printed(name: &'static str, version: u32, root: Root, place: &'static str) -> Entry {
-    let way = Way::Printed;
-    Entry {
-        name,
-        version,
-        root,
-        way,
-        place,
-    }
-}
-
-const fn kept(name: &'static str, version: u32, root: Root, place: &'static str) -> Entry {
-    let way = Way::Kept;
-    Entry {
-        way,
-        ..printed(name, version, root, place)
-    }
-}
-
 /// All of them.
-pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
-    FIRST.iter().chain(later::LATER)
+pub(super) fn all() -> impl Iterator<Item = Entry> {
+    let lines = include_str!("list.tsv").lines().enumerate();
+    lines.skip(1).map(|(n, line)| {
+        entry(line).unwrap_or_else(|| panic!("formats/list.tsv, line {}: {line}", n + 1))
+    })
 }
 
-/// The first ones; the others are in `later`.
-const FIRST: &[Entry] = &[
-    printed(
-        "ab-plan",
-        1,
-        ("helenus/src/commands/compare.rs", "AbPlan"),
-        "`compare --ab --dry-run`",
-    ),
-    kept(
-        "agent",
-        1,
-        ("helenus-model/src/agent.rs", "Hello"),
-        "what a load agent answers to its conductor, on their channel",
-    ),
-    kept(
-        "baseline",
-        1,
-        ("helenus-model/src/baseline.rs", "Baseline"),
-        "the manifest of a baseline",
-    ),
-    printed(
-        "baseline-removed",
-        1,
-        ("helenus/src/commands/baseline.rs", "Removed"),
-        "`baseline rm`",
-    ),
-    printed(
-        "baseline-restored",
-        1,
-        ("helenus/src/commands/baseline.rs", "RestoredView"),
-        "`baseline restore`",
-    ),
-    printed(
-        "baseline-saved",
-        1,
-        ("helenus/src/commands/baseline.rs", "Saved"),
-        "`baseline save`",
-    ),
-    printed(
-        "baseline-verified",
-        1,
-        ("helenus/src/commands/baseline.rs", "Verified"),
-        "`baseline verify`",
-    ),
-    printed(
-        "baselines",
-        1,
-        ("helenus/src/commands/baseline.rs", "ListView"),
-        "`baseline list`",
-    ),
-    printed(
-        "bench",
-        1,
-        ("helenus/src/commands/bench/render.rs", "Report"),
-        "`bench`, `run`",
-    ),
-    printed(
-        "bench-plan",
-        1,
-        ("helenus/src/commands/bench/dry.rs", "DryRun"),
-        "`bench --dry-run`",
-    ),
-    printed(
-        "calibration",
-        1,
-        ("helenus-model/src/calibration.rs", "Calibration"),
-        "`calibrate`; kept in the cache as `calibration.json`",
-    ),
-];
+fn entry(line: &'static str) -> Option<Entry> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [name, way, file, ty, place] = cells[..] else {
+        return None;
+    };
+    let way = match way {
+        "printed" => Way::Printed,
+        "sentences" => Way::PrintedInSentences,
+        "kept" => Way::Kept,
+        _ => return None,
+    };
+    let root = (file, ty);
+    Some(Entry {
+        name,
+        way,
+        root,
+        place,
+    })
+}

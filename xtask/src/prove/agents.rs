@@ -2,9 +2,9 @@
 //! data centres that are apart: what they sent against what was merged, bucket for bucket, and one that is killed.
 //! Refuses times: it counts buckets that differ, and what is not named.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name, rounded};
 use super::host::Watch;
-use super::rig::Rig;
+use super::rig::{Rig, until};
 use helenus_model::histogram::Histogram;
 use helenus_model::network::client_of;
 use helenus_model::result::{Distribution, RunResult};
@@ -192,14 +192,10 @@ fn tokens(agents: &mut [Agent], folder: &Path) -> Result<String, Box<dyn Error>>
 
 /// Waits for the end of an agent that did its one command.
 fn ended(child: &mut Child) -> Result<(), Box<dyn Error>> {
-    let begin = Instant::now();
-    while child.try_wait()?.is_none() {
-        if begin.elapsed() > WITHIN {
-            return Err("an agent goes on after its command".into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    let ended = until(WITHIN, Duration::from_millis(20), || Ok(child.try_wait()?))?;
+    Ok(ended
+        .map(drop)
+        .ok_or("an agent goes on after its command")?)
 }
 
 /// What an agent sent of the measurement window, by operation; a line that was cut is none.
@@ -286,7 +282,7 @@ fn clocks(report: &Value) -> Result<Measures, Box<dyn Error>> {
     });
     let ms = errors.fold(0.0, f64::max) / 1e3;
     Ok(by_name([
-        ("clock_error_ms", (ms * 1e3).round() / 1e3),
+        ("clock_error_ms", rounded(ms)),
         (
             "clocks_off",
             beyond.count() as f64 + (AGENTS - all.len().min(AGENTS)) as f64,

@@ -107,27 +107,8 @@ impl Believe<'_> {
             if quiet && round % 2 == 0 {
                 host::wait_for_quiet(QUIET_WITHIN)?;
             }
-            let at_unix = host::now_unix();
-            let variant = variant.to_owned();
-            let line = match trial(round) {
-                Ok(Outcome { measures, pressure }) => Line::Trial {
-                    variant,
-                    round,
-                    at_unix,
-                    measures,
-                    pressure,
-                },
-                Err(error) => {
-                    failures += 1;
-                    let root = self.rig.root.to_string_lossy();
-                    Line::Failed {
-                        variant,
-                        round,
-                        at_unix,
-                        why: error.to_string().replace(&*root, "..."),
-                    }
-                }
-            };
+            let line = Line::of(trial(round), (variant, round), &self.rig.root);
+            failures += usize::from(matches!(line, Line::Failed { .. }));
             let done = round + 1 - had;
             let left = begin.elapsed() / done as u32 * (trials - round - 1) as u32;
             println!("{}; {} s left", told(&line), left.as_secs());

@@ -15,6 +15,11 @@ pub(crate) fn by_name<const N: usize>(all: [(&str, f64); N]) -> Measures {
     all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
+/// To three digits behind the point.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
 /// One trial.
 #[derive(Debug)]
 pub(crate) struct Outcome {

@@ -1,7 +1,7 @@
 //! `prove cluster3`: `helenus up c -n 3` from its start to its end, then at once a keyspace with RF 3 and fifty rows
 //! written with ALL through node 1 and read with ONE through node 3. Refuses retries: a failure is counted.
 
-use super::campaign::{Bar, Campaign, Outcome, by_name};
+use super::campaign::{Bar, Campaign, Outcome, by_name, rounded};
 use super::host::Watch;
 use super::rig::{Life, Rig, checked};
 use super::start;
@@ -47,16 +47,12 @@ fn up_and_use(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let using = Instant::now();
     let failures = use_it(&ready)?;
     let measures = by_name([
-        ("up_s", rounded(up)),
+        ("up_s", rounded(up.as_secs_f64())),
         ("cpu_s", (cpu * 100.0).round() / 100.0),
-        ("use_s", rounded(using.elapsed())),
+        ("use_s", rounded(using.elapsed().as_secs_f64())),
         ("failures", failures as f64),
     ]);
     Ok(Outcome { measures, pressure })
-}
-
-fn rounded(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
 fn client(ready: &Value, node: usize) -> Result<Client, Box<dyn Error>> {

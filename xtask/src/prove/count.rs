@@ -231,14 +231,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 
 /// CPU seconds of ended children and theirs.
 pub(super) fn children() -> Result<f64, Box<dyn Error>> {
-    let text = fs_err::read_to_string("/proc/self/stat")?;
-    let rest = text
-        .rsplit_once(')')
-        .ok_or("/proc/self/stat cannot be read")?
-        .1;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let ticks: f64 = fields[13].parse::<f64>()? + fields[14].parse::<f64>()?;
-    Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
+    Ok(Life::of(std::process::id())?.of_children)
 }
 
 /// A fixed rate of writes into another table of the same node.

@@ -6,6 +6,7 @@ use super::campaign::{Bar, Campaign, Measures, Outcome};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
+use helenus_cluster::random::random;
 use helenus_model::seed::Seed;
 use serde_json::Value;
 use std::error::Error;
@@ -112,9 +113,7 @@ pub(crate) const KILLED: Campaign = Campaign {
 };
 
 pub(super) fn drawn() -> Result<Seed, Box<dyn Error>> {
-    let mut bytes = [0_u8; 4];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(Seed(u64::from(u32::from_le_bytes(bytes))))
+    Ok(Seed(u64::from(u32::from_le_bytes(random()?))))
 }
 
 /// The binary, whose nodes are fake ones that serve.

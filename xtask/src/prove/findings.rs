@@ -8,6 +8,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// How something ended that fills a sheet.
+pub(super) type Tried = Result<(), Box<dyn Error>>;
+
 /// Where findings are written as they land.
 pub(super) struct Sheet {
     path: PathBuf,
@@ -59,15 +62,19 @@ impl Sheet {
     }
 
     /// A finding where something did not run to its end.
-    pub(super) fn ran(
-        &mut self,
-        what: &str,
-        tried: Result<(), Box<dyn Error>>,
-    ) -> Result<(), Box<dyn Error>> {
+    pub(super) fn ran(&mut self, what: &str, tried: Tried) -> Tried {
         tried.or_else(|error| {
             let what = format!("{what} ran to its end");
             self.found(&what, false, &error.to_string(), None)
         })
+    }
+
+    /// Runs a part; one that fails is a finding.
+    pub(super) fn part(&mut self, name: &str, part: impl FnOnce(&mut Self) -> Tried) -> Tried {
+        println!("{name}");
+        self.write(&json!({"line": "part", "at_unix": host::now_unix(), "part": name}))?;
+        let tried = part(self);
+        self.ran(&format!("part {name}"), tried)
     }
 
     /// Another line.

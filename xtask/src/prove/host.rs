@@ -1,10 +1,11 @@
 //! The machine as a number needs it: what it is, and what else it was doing during a trial.
 //! Refuses to name it: a machine is known by a hash of its facts.
 
+use super::campaign::rounded;
 use helenus_cluster::machine;
+use helenus_model::hex::sha256;
 use helenus_record::when::Utc;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -33,9 +34,8 @@ impl Host {
         let ordinary_user = !rustix::process::geteuid().is_root();
         let who = if ordinary_user { "\nordinary user" } else { "" };
         let facts = format!("{id}\n{}\n{}\n{gib}{who}", machine.processor, machine.cores);
-        let digest = Sha256::digest(facts.as_bytes());
         Self {
-            hash: digest[..3].iter().map(|b| format!("{b:02x}")).collect(),
+            hash: sha256(facts)[..6].to_owned(),
             processor: machine.processor,
             cores: machine.cores,
             memory_mib: machine.memory.as_mib(),
@@ -138,11 +138,6 @@ impl Watch {
             others: rounded((busy - own).max(0.0) / all),
         })
     }
-}
-
-/// A share needs no more than three digits.
-fn rounded(share: f64) -> f64 {
-    (share * 1000.0).round() / 1000.0
 }
 
 fn load() -> io::Result<f64> {

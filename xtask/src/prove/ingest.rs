@@ -9,9 +9,9 @@ mod tools;
 
 pub(crate) use many::many;
 
-use super::campaign::{Bar, Campaign, Outcome, by_name};
+use super::campaign::{Bar, Campaign, Outcome, by_name, rounded};
 use super::host::Watch;
-use super::rig::{Life, Rig};
+use super::rig::{Life, Rig, memory_of};
 use fs_err as fs;
 use helenus_model::seed::Seed;
 use helenus_model::units::grouped;
@@ -233,10 +233,6 @@ fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     Ok(Outcome { measures, pressure })
 }
 
-fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
-}
-
 /// The commands of a variant, in their order, until its rows can be read.
 fn load(
     rig: &Rig,
@@ -313,7 +309,7 @@ impl Ran {
             std::thread::sleep(LOOKS_EVERY);
         }
         let wall_s = begin.elapsed().as_secs_f64();
-        let cpu_s = cpu_of(child.0.id())?;
+        let life = Life::of(child.0.id())?;
         let status = child.0.wait()?;
         if !status.success() {
             let text = fs::read_to_string(said)?;
@@ -323,7 +319,7 @@ impl Ran {
         }
         Ok(Self {
             wall_s,
-            cpu_s,
+            cpu_s: life.cpu + life.of_children,
             peak_mib,
         })
     }
@@ -343,26 +339,6 @@ impl Drop for Ends {
 fn ended(child: &Child) -> Result<bool, Box<dyn Error>> {
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     Ok(waitid(WaitId::Pid(Pid::from_child(child)), how)?.is_some())
-}
-
-/// CPU seconds of an ended process and of the children that it waited for.
-fn cpu_of(pid: u32) -> Result<f64, Box<dyn Error>> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let (_, rest) = text
-        .rsplit_once(')')
-        .ok_or("/proc/PID/stat cannot be read")?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let ticks = fields.get(11..15).ok_or("/proc/PID/stat is too short")?;
-    let ticks: f64 = ticks.iter().filter_map(|t| t.parse::<f64>().ok()).sum();
-    Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
-}
-
-/// Memory of a process in MiB, resident (`VmRSS:`) or its high-water mark (`VmHWM:`); none once it has ended.
-fn memory_of(what: &str, pid: u32) -> Option<f64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix(what))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some((kib / 1024.0).round())
 }
 
 #[cfg(test)]

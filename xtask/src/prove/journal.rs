@@ -1,7 +1,7 @@
 //! Raw results: one file a campaign, day and machine; one JSON line for each thing that happened, written as it lands.
 //! Refuses to lose or to change a line: a cut campaign goes on where it ended, failures stay in.
 
-use super::campaign::Measures;
+use super::campaign::{Measures, Outcome};
 use super::host::{self, Host, Pressure};
 use helenus_model::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,32 @@ pub(crate) enum Line {
         at_unix: u64,
         why: String,
     },
+}
+
+impl Line {
+    /// What came of a trial; where it failed, the reason does not name the workspace.
+    pub(crate) fn of(
+        outcome: Result<Outcome, Box<dyn Error>>,
+        (variant, round): (&str, usize),
+        root: &Path,
+    ) -> Self {
+        let (variant, at_unix) = (variant.to_owned(), host::now_unix());
+        match outcome {
+            Ok(Outcome { measures, pressure }) => Self::Trial {
+                variant,
+                round,
+                at_unix,
+                measures,
+                pressure,
+            },
+            Err(error) => Self::Failed {
+                variant,
+                round,
+                at_unix,
+                why: error.to_string().replace(&*root.to_string_lossy(), "..."),
+            },
+        }
+    }
 }
 
 /// The file of a campaign on this machine.

@@ -1,7 +1,7 @@
 //! `prove levels`: what QUORUM and EACH_QUORUM writes cost against LOCAL_QUORUM on 3 × 3 nodes 20 and 80 ms apart.
 //! Refuses a difference without the noise beside it: the reference level runs twice in every repeat.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome};
+use super::campaign::{Bar, Campaign, Measures, Outcome, rounded};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -100,7 +100,7 @@ fn measures(table: &Value) -> Result<Measures, Box<dyn Error>> {
         ("again_ms", difference(table, "LOCAL_QUORUM", true)?),
     ];
     Ok(each_measure
-        .map(|(name, value)| (name.to_owned(), (value * 1000.0).round() / 1000.0))
+        .map(|(name, value)| (name.to_owned(), rounded(value)))
         .into())
 }
 

@@ -1,7 +1,7 @@
 //! `prove populate`: a populate of 1,000,000 rows that is killed at 40 % and goes on. Refuses one that sends more than
 //! the missing rows and 2 %, or that leaves another content or other settings than one that nobody disturbed.
 
-use super::campaign::{Bar, Campaign, Outcome, by_name};
+use super::campaign::{Bar, Campaign, Outcome, by_name, rounded};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use super::start;
@@ -69,7 +69,6 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
 
     let sent = rest["sent"].as_u64().ok_or("nothing was sent")?;
     let twice = sent.saturating_sub(ROWS - there.min(ROWS));
-    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
     let seconds = |said: &Value| rounded(said["load_s"].as_f64().unwrap_or_default());
     let own = Life::of(pid)?.cpu - before;
     let measures = [

@@ -3,6 +3,7 @@
 
 use super::campaign::{Bar, Campaign, Rule};
 use super::journal::Journal;
+use helenus_model::stats::median;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -155,12 +156,6 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-fn median(sorted: &[f64]) -> Option<f64> {
-    let upper = sorted.get(sorted.len() / 2)?;
-    let lower = sorted.get((sorted.len() - 1) / 2)?;
-    Some((lower + upper) / 2.0)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::campaign::Measures;
@@ -209,12 +204,5 @@ pub(crate) mod tests {
         assert!(holds, "{line}");
         let (line, holds) = judge(&bar, &journal, 4);
         assert!(!holds && line.contains("too few"), "{line}");
-    }
-
-    #[test]
-    fn medians_lie_in_the_middle() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0]), Some(3.0));
-        assert_eq!(median(&[1.0, 2.0, 4.0, 8.0]), Some(3.0));
     }
 }

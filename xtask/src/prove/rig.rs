@@ -1,7 +1,7 @@
 //! What every trial stands on: the binary in a home of its own, the JDK and the jars, and the times of a
 //! start. Refuses to leave a process: what it starts by itself is leashed, and its home is emptied before each trial.
 
-use super::campaign::{Measures, by_name};
+use super::campaign::{Measures, by_name, rounded};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::env::Env;
@@ -237,8 +237,10 @@ pub(crate) fn first_reply(
 pub(crate) struct Life {
     /// Its start, since the machine began; in ticks of 10 ms, cut off: a start never seems shorter than it was.
     pub(crate) began: Duration,
-    /// Its CPU time, user and system, of all its threads.
+    /// Its CPU time, user and system, of all its threads, in seconds.
     pub(crate) cpu: f64,
+    /// That of ended children and theirs.
+    pub(crate) of_children: f64,
 }
 
 impl Life {
@@ -256,6 +258,7 @@ impl Life {
         Some(Self {
             began: Duration::from_secs_f64(field(19)? / ticks),
             cpu: (field(11)? + field(12)?) / ticks,
+            of_children: (field(13)? + field(14)?) / ticks,
         })
     }
 }
@@ -263,17 +266,40 @@ impl Life {
 /// Wall time, CPU time and locked memory of a process at its first reply.
 pub(crate) fn measures_of(pid: u32, reply: Duration) -> Result<Measures, Box<dyn Error>> {
     let life = Life::of(pid)?;
-    let status = fs_err::read_to_string(format!("/proc/{pid}/status"))?;
-    let locked = status
-        .lines()
-        .find_map(|l| l.strip_prefix("VmLck:"))
-        .and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
     let wall = reply.saturating_sub(life.began).as_secs_f64();
     Ok(by_name([
-        ("wall_s", (wall * 1000.0).round() / 1000.0),
+        ("wall_s", rounded(wall)),
         ("cpu_s", life.cpu),
-        ("locked_mib", (locked.unwrap_or_default() / 1024.0).round()),
+        (
+            "locked_mib",
+            memory_of("VmLck:", pid).ok_or("no VmLck of the process")?,
+        ),
     ]))
+}
+
+/// Memory of a process in MiB: resident (`VmRSS:`), its high-water mark (`VmHWM:`) or locked (`VmLck:`); none once it has
+/// ended.
+pub(crate) fn memory_of(what: &str, pid: u32) -> Option<f64> {
+    let status = fs_err::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix(what))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some((kib / 1024.0).round())
+}
+
+/// Looks until something is found, at most for so long.
+pub(crate) fn until<T>(
+    within: Duration,
+    every: Duration,
+    mut look: impl FnMut() -> Result<Option<T>, Box<dyn Error>>,
+) -> Result<Option<T>, Box<dyn Error>> {
+    let begin = Instant::now();
+    loop {
+        let found = look()?;
+        if found.is_some() || begin.elapsed() > within {
+            return Ok(found);
+        }
+        std::thread::sleep(every);
+    }
 }
 
 /// Why a child will not answer any more.
@@ -290,7 +316,7 @@ mod tests {
     fn a_process_tells_its_start_and_its_cpu_time() {
         let line = "7 (a b) c) S 1 7 7 0 -1 4194560 10 0 0 0 150 50 0 0 20 0 1 0 4321 1 1";
         let life = Life::parse(line, 100.0).unwrap();
-        assert_eq!(life.cpu, 2.0);
+        assert_eq!((life.cpu, life.of_children), (2.0, 0.0));
         assert_eq!(life.began, Duration::from_secs_f64(43.21));
         let me = Life::of(std::process::id()).unwrap();
         assert!(me.began <= since_boot());

@@ -5,11 +5,10 @@ mod tools;
 mod types;
 mod wide;
 
-use super::findings::Sheet;
-use super::host;
+use super::findings::{Sheet, Tried};
 use super::ingest;
 use super::rig::Rig;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::error::Error;
 use std::path::Path;
 use tools::Bench;
@@ -25,9 +24,6 @@ const NAME: &str = "p";
 
 /// Rows of the part `many`, where the person does not say.
 const MANY: u64 = 200_000_000;
-
-/// How something ended that fills a sheet.
-type Tried = Result<(), Box<dyn Error>>;
 
 /// A part with its name.
 type Part = (&'static str, fn(&Bench<'_>, &mut Sheet) -> Tried);
@@ -64,29 +60,15 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     let mut sheet = Sheet::open(root, "sstables", FORMAT, None)?;
     for (name, part) in PARTS {
         if named.is_empty() || named.contains(&name) {
-            attempt(&rig, &mut sheet, name, |sheet| part(&bench, sheet))?;
+            sheet.part(name, |sheet| part(&bench, sheet))?;
+            rig.clear()?;
         }
     }
     if many {
-        attempt(&rig, &mut sheet, LONG, |sheet| {
-            ingest::many(&rig, sheet, rows)
-        })?;
+        sheet.part(LONG, |sheet| ingest::many(&rig, sheet, rows))?;
+        rig.clear()?;
     }
     Ok(sheet.end())
-}
-
-/// Runs a part; one that fails is a finding, and its cluster is removed.
-fn attempt(
-    rig: &Rig,
-    sheet: &mut Sheet,
-    name: &str,
-    part: impl FnOnce(&mut Sheet) -> Tried,
-) -> Tried {
-    println!("{name}");
-    sheet.write(&json!({"line": "part", "at_unix": host::now_unix(), "part": name}))?;
-    let tried = part(sheet);
-    sheet.ran(&format!("part {name}"), tried)?;
-    rig.clear()
 }
 
 /// A member of an answer as a number; 0 where it is missing.

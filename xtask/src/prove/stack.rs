@@ -4,24 +4,19 @@
 mod cost;
 mod trials;
 
-use super::findings::Sheet;
-use super::host;
+use super::findings::{Sheet, Tried};
 use super::rig;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 /// What `--list` says.
 pub(crate) const ABOUT: &str = "helenus stack: Reaper, Medusa, Prometheus beside nodes; parts: start, load, backup, repair, killed, small, s3, cost; --minutes N of load (5)";
 
 /// Form of the lines.
 const FORMAT: &str = "helenus.proof-stack/1";
-
-/// How something ended that fills a sheet.
-type Tried = Result<(), Box<dyn Error>>;
 
 /// A part with its name.
 type Part = (&'static str, fn(&Lab, &mut Sheet) -> Tried);
@@ -75,10 +70,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
         if !named.is_empty() && !named.contains(&name) {
             continue;
         }
-        println!("{name}");
-        sheet.write(&json!({"line": "part", "at_unix": host::now_unix(), "part": name}))?;
-        let tried = part(&lab, &mut sheet);
-        sheet.ran(&format!("part {name}"), tried)?;
+        sheet.part(name, |sheet| part(&lab, sheet))?;
     }
     let removed = lab.helenus(&["rm", "--all"]);
     let left = trials::processes(&lab)?;
@@ -131,19 +123,5 @@ impl Lab {
     /// Runs statements through a node, or any of a cluster.
     fn cql(&self, target: &str, statements: &str) -> Result<String, Box<dyn Error>> {
         self.helenus(&["cql", target, "-e", statements])
-    }
-}
-
-/// Waits until `look` finds something.
-fn until<T>(within: Duration, look: impl Fn() -> Option<T>) -> Result<T, Box<dyn Error>> {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return Ok(found);
-        }
-        if begin.elapsed() > within {
-            return Err(format!("nothing after {} s", within.as_secs()).into());
-        }
-        std::thread::sleep(Duration::from_millis(500));
     }
 }

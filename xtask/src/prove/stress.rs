@@ -4,7 +4,7 @@
 mod lines;
 mod theirs;
 
-use super::campaign::{Bar, Campaign, Measures, Outcome};
+use super::campaign::{Bar, Campaign, Measures, Outcome, rounded};
 use super::host::Watch;
 use super::journal::Journal;
 use super::rig::Rig;
@@ -128,10 +128,6 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
         measures,
         pressure: watch.end(0.0)?,
     })
-}
-
-fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
 }
 
 /// A line's words behind `stress`, but for where it goes.

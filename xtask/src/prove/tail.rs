@@ -2,7 +2,7 @@
 //! as the cause of p99.9; and how often anything is named once the times of the slowest operations are permuted.
 //! Refuses to look at anything but the run's own JSON and its history.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, by_name};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name, rounded};
 use super::host::Watch;
 use super::rig::Rig;
 use helenus_cluster::attach::jcmd;
@@ -160,7 +160,6 @@ fn stop(pid: i32) -> Result<(), Box<dyn Error>> {
 fn named(above: &TailAbove, wanted: Cause) -> Measures {
     let first = above.named().next();
     let found = above.overlaps.iter().find(|one| one.cause == wanted);
-    let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
     let mut measures = by_name([
         (
             "not_named",

@@ -1,7 +1,7 @@
 //! `prove wire`: what an operation costs the generator, beside latte and beside the bare loop, on one node and against the
 //! null server. Refuses a figure of one tool without the others' in the same minute.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, by_name, order};
+use super::campaign::{Bar, Campaign, Measures, Outcome, by_name, order, rounded};
 use super::host::{Watch, now_unix};
 use super::rig::{Life, Rig, checked};
 use fs_err as fs;
@@ -139,7 +139,7 @@ fn on_a_node(rig: &Rig, shape: Shape) -> Result<Measures, Box<dyn Error>> {
     let [ours, latte, bare] = &shown;
     let mut measures = Measures::new();
     let mut keep = |name: &str, value: f64| {
-        measures.insert(name.to_owned(), (value * 1000.0).round() / 1000.0);
+        measures.insert(name.to_owned(), rounded(value));
     };
     for (name, tool) in [("helenus", ours), ("latte", latte), ("bare", bare)] {
         keep(&format!("{name}_cpu_us"), tool.cpu_us);
@@ -310,10 +310,7 @@ fn measure_null(rig: &Rig, server: &mut std::process::Child) -> Result<Measures,
     Ok(by_name([
         ("helenus_per_s", rate.round()),
         ("bare_per_s", bare.rate_per_s.round()),
-        (
-            "bare_to_rate",
-            (bare.rate_per_s / rate * 1000.0).round() / 1000.0,
-        ),
+        ("bare_to_rate", rounded(bare.rate_per_s / rate)),
         ("late_p50_us", late.p50_us.unwrap_or(f64::NAN)),
         ("late_p99_us", late.p99_us.unwrap_or(f64::NAN)),
     ]))

@@ -7,6 +7,7 @@ use super::tls::{self, Identity, ReadHalf, WriteHalf};
 use super::{Agent, AgentError, Streams};
 use crate::cancel::Cancel;
 use crate::error::with_causes;
+use crate::random::random;
 use helenus_model::agent::{Fingerprint, Refusal, Token};
 use helenus_model::secret::same;
 use rustls::ServerConfig;
@@ -88,13 +89,10 @@ impl Listener {
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let identity = Identity::make().map_err(AgentError::make)?;
-        let mut random = [0; 32];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-            .map_err(AgentError::make)?;
         let door = Door {
             config: identity.server().map_err(AgentError::make)?,
             fingerprint: identity.fingerprint,
-            token: Token::new(random),
+            token: Token::new(random().map_err(AgentError::make)?),
             used: AtomicBool::new(false),
             strangers: AtomicUsize::new(0),
         };

@@ -4,6 +4,7 @@
 
 use super::patience::Patience;
 use helenus_model::agent::{Fingerprint, Token};
+use helenus_model::hex::sha256;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -82,7 +83,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
 /// What a client says to show that it knows the token: worth nothing with any other certificate of either side.
 pub(super) fn proof(token: &Token, server: Fingerprint, client: Fingerprint) -> String {
     let parts = [&token.bytes()[..], &server.0, &client.0].concat();
-    crate::digest::of(&parts)
+    sha256(parts)
 }
 
 /// A certificate by its fingerprint: one of these, or any where there are none; always with the proof that its key is there.

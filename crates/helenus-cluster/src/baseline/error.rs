@@ -2,7 +2,7 @@
 //! Refuses to hide which file it was.
 
 use crate::error::{Class, Problem};
-use crate::state::ReadError;
+use crate::stored::ReadError;
 use helenus_cql::client::ClientError;
 use helenus_model::baseline::{Misfit, TagError, tag_hint};
 use helenus_model::topology::name_hint;

@@ -15,6 +15,7 @@ use crate::origin;
 use crate::process;
 use crate::remove;
 use crate::state::{ClusterState, StateError, Wanted};
+use crate::stored::there;
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::baseline::{
@@ -222,10 +223,7 @@ fn folders(state: &ClusterState, name: &str) -> Vec<PathBuf> {
 }
 
 fn remove_all(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    there(fs::remove_dir_all(folder)).map(drop)
 }
 
 /// Into the cluster that was saved: every node's data as it was, its system tables included. Nothing that the nodes

@@ -7,6 +7,7 @@ use crate::reach;
 use crate::reach::cql_address;
 use crate::remove;
 use crate::state::{ClusterState, NodeCondition};
+use crate::stored::there;
 use fs_err as fs;
 use helenus_model::plan::NodePlan;
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
@@ -71,10 +72,7 @@ pub(super) fn holds(node: &NodePlan) -> bool {
 /// # Errors
 /// The file stays.
 pub(super) fn undo(node: &NodePlan) -> io::Result<()> {
-    match fs::remove_file(file_of(node)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    there(fs::remove_file(file_of(node))).map(drop)
 }
 
 /// Those of the nodes that Cassandra ended, or that it keeps without serving (`disk_failure_policy: stop`); the latter

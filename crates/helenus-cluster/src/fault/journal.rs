@@ -3,13 +3,12 @@
 
 use super::FaultTrouble;
 use crate::state::started_at;
+use crate::stored;
 use crate::wall::since_1970;
-use fs_err as fs;
 use helenus_model::fault::Fault;
 use helenus_model::fault::place::Reach;
 use helenus_model::format::Format;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Version of [`Journal`] as JSON.
@@ -95,16 +94,9 @@ impl Journal {
     /// # Errors
     /// It cannot be read.
     pub fn read(cluster: &Path) -> Result<Self, FaultTrouble> {
-        let text = match fs::read_to_string(cluster.join(FILE)) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(e) => return Err(FaultTrouble::Journal(e)),
-        };
-        let journal: Self =
-            serde_json::from_str(&text).map_err(|e| FaultTrouble::Journal(e.into()))?;
-        let check = journal.format.check("fault-journal", JOURNAL_VERSION);
-        check.map_err(|e| FaultTrouble::Journal(io::Error::other(e)))?;
-        Ok(journal)
+        let found = stored::find(&cluster.join(FILE), "fault-journal", JOURNAL_VERSION);
+        let found = found.map_err(|error| FaultTrouble::Journal(error.into()))?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Writes it; a reader sees the old one or the new one.
@@ -112,15 +104,7 @@ impl Journal {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(&self, cluster: &Path) -> Result<(), FaultTrouble> {
-        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other);
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(cluster)?;
-            file.write_all(&text?)?;
-            file.as_file().sync_data()?;
-            file.persist(cluster.join(FILE)).map_err(|e| e.error)?;
-            Ok(())
-        };
-        write().map_err(FaultTrouble::Journal)
+        stored::write(&cluster.join(FILE), self).map_err(FaultTrouble::Journal)
     }
 
     /// The entry with that number.

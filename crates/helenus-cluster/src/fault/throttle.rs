@@ -4,6 +4,7 @@
 use super::journal::Undo;
 use crate::limits;
 use crate::state::ClusterState;
+use crate::stored::there;
 use fs_err as fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -120,10 +121,7 @@ pub(super) fn holds(undo: &Undo) -> bool {
 /// The kernel refuses.
 pub(super) fn undo(undo: &Undo) -> io::Result<()> {
     match undo {
-        Undo::Quota { file, was } => match fs::write(file, was) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        },
+        Undo::Quota { file, was } => there(fs::write(file, was)).map(drop),
         Undo::Group { group, back } => {
             let Ok(inside) = fs::read_to_string(group.join("cgroup.procs")) else {
                 return Ok(());

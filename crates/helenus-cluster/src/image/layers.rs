@@ -4,6 +4,7 @@
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fs_err as fs;
+use helenus_model::hex::hex;
 use helenus_model::kube::image::{Blob, Layer, STAMP};
 use helenus_model::kube::pod::USER_ID;
 use sha2::{Digest as _, Sha256};
@@ -45,7 +46,7 @@ impl<W> Hashed<W> {
     fn end(self) -> (W, Blob) {
         let digest = self.hash.finalize();
         let blob = Blob {
-            digest: digest.iter().map(|b| format!("{b:02x}")).collect(),
+            digest: hex(&digest),
             size: self.bytes,
         };
         (self.inner, blob)
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(one.layer, two.layer);
         let bytes = fs::read(&one.file).expect("there");
         assert_eq!(bytes.len() as u64, one.layer.blob.size);
-        assert_eq!(crate::digest::of(&bytes), one.layer.blob.digest);
+        assert_eq!(helenus_model::hex::sha256(&bytes), one.layer.blob.digest);
         let mut tar = tar::Archive::new(GzDecoder::new(&bytes[..]));
         let entries = tar.entries().expect("a tar file").map(|entry| {
             let entry = entry.expect("an entry");

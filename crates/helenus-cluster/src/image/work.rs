@@ -2,8 +2,8 @@
 //! Refuses to leave anything behind: what a killed helenus left is removed by the next.
 
 use super::{ImageError, failed};
+use crate::lock;
 use fs_err as fs;
-use rustix::fs::FlockOperation;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -23,10 +23,6 @@ impl Work {
     /// # Errors
     /// Another helenus is at it, or the cache cannot be written.
     pub(super) fn begin(cache: &Path) -> Result<Self, ImageError> {
-        let busy = |errno| match errno {
-            rustix::io::Errno::WOULDBLOCK => ImageError::Busy,
-            other => failed("a folder in the cache")(other.into()),
-        };
         let make = || {
             fs::create_dir_all(cache.join("locks"))?;
             fs::OpenOptions::new()
@@ -36,7 +32,9 @@ impl Work {
                 .open(cache.join("locks/image.lock"))
         };
         let lock = make().map_err(failed("a folder in the cache"))?;
-        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(busy)?;
+        if !lock::take(&lock).map_err(failed("a folder in the cache"))? {
+            return Err(ImageError::Busy);
+        }
         let make = || {
             // The lock is ours: what is there was left by a helenus that was killed.
             for entry in fs::read_dir(cache)? {

@@ -6,6 +6,7 @@ use crate::baseline::BaselineError;
 use crate::baseline::settle::{at_rest, tasks_of};
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
+use crate::together::at_once;
 use std::time::{Duration, Instant};
 
 /// Flushes the nodes in these pods, and waits until none of them compacts. `see` gets how many
@@ -38,14 +39,7 @@ pub fn settle(
 
 /// What nodetool says to this in each pod; all are asked at once.
 fn each(kubectl: &Kubectl, pods: &[Pod], verb: &str) -> Result<Vec<String>, ClusterError> {
-    let answers: Vec<_> = std::thread::scope(|scope| {
-        let ask = |pod| scope.spawn(move || kubectl.exec(Pod::at(pod), &["nodetool", verb], ""));
-        let asked: Vec<_> = pods.iter().map(ask).collect();
-        asked
-            .into_iter()
-            .filter_map(|one| one.join().ok())
-            .collect()
-    });
-    let answers: Result<Vec<_>, _> = answers.into_iter().collect();
+    let ask = |pod: &Pod| kubectl.exec(pod.at(), &["nodetool", verb], "");
+    let answers: Result<Vec<_>, _> = at_once(pods, ask).into_iter().collect();
     Ok(answers?)
 }

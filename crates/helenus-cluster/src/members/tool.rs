@@ -5,6 +5,7 @@ use super::MemberError;
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
 use crate::nodetool;
+use crate::process::ended;
 use crate::ready::ReadyError;
 use crate::state::ClusterState;
 use fs_err as fs;
@@ -51,16 +52,8 @@ pub(super) fn run(
         .spawn()
         .map_err(failed("nodetool"))?;
     let mut running = Running(child);
-    let status = loop {
-        if let Some(status) = running.0.try_wait().map_err(failed("nodetool"))? {
-            break status;
-        }
-        if cancel.is_set() {
-            return Err(ReadyError::Interrupted.into());
-        }
-        look();
-        std::thread::sleep(LOOK_EVERY);
-    };
+    let status = ended(&mut running.0, LOOK_EVERY, cancel, look).map_err(failed("nodetool"))?;
+    let status = status.ok_or(ReadyError::Interrupted)?;
     let mut said = String::new();
     let _what_is_there = fs::File::open(&file).and_then(|mut f| f.read_to_string(&mut said));
     let _gone_already = fs::remove_file(&file);

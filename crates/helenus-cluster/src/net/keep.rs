@@ -14,6 +14,7 @@ use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
 use crate::alive;
 use crate::error::with_causes;
+use crate::stored::there;
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::network::{NetworkPlan, client_of};
@@ -171,10 +172,7 @@ fn holder(
 
 /// Through the folder's descriptor: a socket's path has room for 107 bytes only.
 fn listen(folder: &Path) -> io::Result<UnixListener> {
-    match fs::remove_file(folder.join(SOCKET)) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
+    there(fs::remove_file(folder.join(SOCKET)))?;
     UnixListener::bind(short(folder)?.path())
 }
 

@@ -3,13 +3,15 @@
 
 use super::process::{ask, medusa};
 use super::tables::{self, Compared, compare};
-use super::{StackError, folder, folder_of, load};
+use super::{StackError, folder, folder_of, load, unreadable};
 use crate::attach::write_private;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
 use crate::launch;
+use crate::process::ended;
 use crate::state::ClusterState;
+use crate::stored::{self, there};
 use crate::wall::since_1970;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -135,16 +137,11 @@ fn records(state: &ClusterState) -> Result<PathBuf, ClusterError> {
 pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
     let folder = records(state)?;
     let mut all = Vec::new();
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
-        entries => entries.map_err(StackError::io("the stack's folder"))?,
-    };
-    for entry in entries {
-        let read = entry.and_then(|entry| fs::read(entry.path()));
-        let text = read.map_err(StackError::io("the stack's folder"))?;
-        let backup: Backup = serde_json::from_slice(&text).map_err(StackError::Unreadable)?;
-        let known = backup.format.check("stack-backup", BACKUP_VERSION);
-        known.map_err(StackError::Version)?;
+    let entries = there(fs::read_dir(&folder)).map_err(StackError::io("the stack's folder"))?;
+    for entry in entries.into_iter().flatten() {
+        let path = entry.map_err(StackError::io("the stack's folder"))?.path();
+        let backup: Backup =
+            stored::read(&path, "stack-backup", BACKUP_VERSION).map_err(unreadable)?;
         all.push(backup);
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -306,16 +303,9 @@ struct Running {
 
 impl Running {
     fn end(&mut self, what: &'static str, context: &Context) -> Result<String, ClusterError> {
-        let status = loop {
-            let ended = self.child.try_wait().map_err(StackError::io("medusa"))?;
-            if let Some(status) = ended {
-                break status;
-            }
-            if context.cancel.is_set() {
-                return Err(StackError::Interrupted.into());
-            }
-            std::thread::sleep(LOOK_EVERY);
-        };
+        let status = ended(&mut self.child, LOOK_EVERY, &context.cancel, &mut || {});
+        let status = status.map_err(StackError::io("medusa"))?;
+        let status = status.ok_or(StackError::Interrupted)?;
         let text = fs::read(&self.log).map_err(StackError::io("medusa's log"))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         if status.success() {
@@ -403,12 +393,9 @@ pub fn backup(
         tables,
     };
     let folder = records(state)?;
-    let write = || {
-        fs::create_dir_all(&folder)?;
-        let text = serde_json::to_vec_pretty(&backup)?;
-        fs::write(folder.join(format!("{name}.json")), text)
-    };
-    write().map_err(StackError::io("the stack's folder"))?;
+    fs::create_dir_all(&folder)
+        .and_then(|()| stored::write(&folder.join(format!("{name}.json")), &backup))
+        .map_err(StackError::io("the stack's folder"))?;
     Ok(backup)
 }
 

@@ -6,6 +6,7 @@ use super::{StackError, jmx, tables};
 use crate::error::ClusterError;
 use crate::observe;
 use crate::ring_view;
+use crate::shell;
 use crate::state::ClusterState;
 use helenus_model::stack::{Part, RepairRun, Stack, runs_of};
 use helenus_model::status::is_own_keyspace;
@@ -113,7 +114,8 @@ fn read(answer: &[u8]) -> Result<Vec<RepairRun>, StackError> {
 
 /// Keyspaces of the person with more than one replica.
 fn replicated(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
-    let all = tables::ask_any(state, ring_view::keyspaces)?;
+    let all = ring_view::keyspaces(&mut shell::connect(state, None)?)
+        .map_err(|source| ClusterError::silent(&state.plan.name, source))?;
     let more =
         |(key, value): (&String, &String)| key != "class" && value.split('/').next() != Some("1");
     let users = all.into_iter().filter(|k| !is_own_keyspace(&k.name));

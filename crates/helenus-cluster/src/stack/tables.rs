@@ -4,21 +4,16 @@
 use super::{SavedTable, StackError};
 use crate::context::Context;
 use crate::error::ClusterError;
-use crate::reach;
 use crate::scan::count::{CountRequest, count};
 use crate::scan::{Gentleness, ScanPlace, look};
+use crate::shell;
 use crate::state::ClusterState;
-use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::cql::identifier;
 use helenus_model::stack::{Part, Stack};
 use helenus_model::status::is_own_keyspace;
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
-
-/// Longest wait for a node.
-const NODE_WITHIN: Duration = Duration::from_secs(5);
 
 /// One table, as it was saved and as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -55,12 +50,10 @@ pub(super) fn has(stack: &Stack, state: &ClusterState, part: Part) -> Result<(),
 
 /// The tables of a person's keyspaces, `keyspace.table`, quoted where CQL needs that.
 pub(super) fn names(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
-    let rows = ask_any(state, |client| {
-        client.query(
-            "SELECT keyspace_name, table_name FROM system_schema.tables",
-            Consistency::One,
-        )
-    })?;
+    let mut client = shell::connect(state, None)?;
+    let asked = "SELECT keyspace_name, table_name FROM system_schema.tables";
+    let rows = client.query(asked, Consistency::One);
+    let rows = rows.map_err(|source| ClusterError::silent(&state.plan.name, source))?;
     let all = (0..rows.rows.len()).filter_map(|row| {
         let keyspace = rows.text(row, "keyspace_name")?;
         let table = rows.text(row, "table_name")?;
@@ -70,22 +63,6 @@ pub(super) fn names(state: &ClusterState) -> Result<Vec<String>, ClusterError> {
     let mut names: Vec<String> = all.collect();
     names.sort();
     Ok(names)
-}
-
-/// The answer of the first node that gives one.
-pub(super) fn ask_any<T>(
-    state: &ClusterState,
-    ask: impl Fn(&mut Client) -> Result<T, ClientError>,
-) -> Result<T, ClusterError> {
-    let mut last = None;
-    for node in &state.plan.nodes {
-        let answer = reach::connect(state, node, NODE_WITHIN);
-        match answer.and_then(|mut client| ask(&mut client)) {
-            Ok(answer) => return Ok(answer),
-            Err(error) => last = Some(ClusterError::silent(&node.name, error)),
-        }
-    }
-    Err(last.unwrap_or_else(|| ClusterError::not_running(&state.plan.name, "node1")))
 }
 
 /// Rows and checksums of these tables.

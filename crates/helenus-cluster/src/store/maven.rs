@@ -259,7 +259,7 @@ fn without_credentials(line: &str) -> String {
 }
 
 /// Hands every line of a child to `on_line` until it has ended; ends it when `cancel` is true.
-fn listen(
+pub(super) fn listen(
     mut child: Child,
     cancel: &AtomicBool,
     on_line: &mut dyn FnMut(&str),

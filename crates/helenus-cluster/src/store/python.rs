@@ -1,12 +1,13 @@
 //! Programs from PyPI, each in its own virtual environment below the cache.
 //! Refuses to name an index: mirrors and credentials are those of a person's pip.
 
-use super::{Store, StoreError, StoreEvent, TICK};
+use super::maven::listen;
+use super::{Store, StoreError, StoreEvent};
 use crate::env::Env;
-use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Written last: an environment without it was not finished.
 const MARKER: &str = "installed";
@@ -115,37 +116,25 @@ fn call(
         package: tool.package.to_owned(),
         lines,
     };
-    let log = home.join("install.log");
-    let unwritable = |error| StoreError::of_cache(home, error);
-    let output = fs_err::File::create(&log).map_err(unwritable)?;
-    let output = output.into_parts().0;
-    let mut child = command
+    let child = command
         .current_dir(home)
         .stdin(Stdio::null())
-        .stdout(output.try_clone().map_err(unwritable)?)
-        .stderr(output)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
         .spawn()
         .map_err(|error| failed(vec![error.to_string()]))?;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(unwritable)? {
-            break status;
+    let mut last = Vec::new();
+    let status = listen(child, cancel, &mut |line| {
+        last.push(line.to_owned());
+        if last.len() > LINES_KEPT {
+            last.remove(0);
         }
-        if cancel.load(Ordering::Relaxed) {
-            let _gone_already = child.kill();
-            let _status = child.wait();
-            return Err(StoreError::Cancelled);
-        }
-        std::thread::sleep(TICK);
-    };
-    if status.success() {
-        return Ok(());
+    })?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(failed(last)),
     }
-    let mut text = String::new();
-    let read = fs_err::File::open(&log).and_then(|mut file| file.read_to_string(&mut text));
-    read.map_err(unwritable)?;
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let from = lines.len().saturating_sub(LINES_KEPT);
-    Err(failed(lines[from..].to_vec()))
 }
 
 #[cfg(test)]

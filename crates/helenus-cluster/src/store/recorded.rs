@@ -1,6 +1,7 @@
 //! Patches without a pinned lock: what Maven resolves at first use is recorded, and later fetches must match it.
 //! Refuses to record anew what is recorded once, and to take a jar that is not for Linux.
 
+use crate::stored::there;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -54,10 +55,9 @@ impl Store {
     /// What was recorded of a release; nothing before its first fetch.
     fn recorded(&self, release: &'static Release) -> Result<Option<Lock>, StoreError> {
         let path = self.record_of(release.version);
-        let text = match fs_err::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::of_cache(&self.cache, error)),
+        let text = there(fs_err::read_to_string(&path));
+        let Some(text) = text.map_err(|error| StoreError::of_cache(&self.cache, error))? else {
+            return Ok(None);
         };
         let lock = Lock::parse(&text);
         lock.map(Some)

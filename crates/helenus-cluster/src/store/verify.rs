@@ -1,6 +1,7 @@
 //! The two checks of a release's folder: every SHA-256 when it lands, names and sizes ever after.
 //! Refuses to trust a folder without its marker: the marker is written last.
 
+use helenus_model::hex::sha256;
 use std::path::Path;
 
 use helenus_model::release::Artifact;
@@ -14,7 +15,7 @@ const MARKER: &str = "verified";
 /// What the marker says: format, release, and the checksum of the list that was verified.
 fn marker_text(wanted: Wanted<'_>) -> String {
     let lines: String = artifacts(wanted).map(|a| a.to_line() + "\n").collect();
-    let list = digest::of(lines.as_bytes());
+    let list = sha256(&lines);
     format!("helenus.store/1\t{wanted}\t{list}\n")
 }
 

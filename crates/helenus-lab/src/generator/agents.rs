@@ -4,6 +4,7 @@
 use helenus_cluster::agent::{AgentAt, AgentError, Channel, Conductor};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::error::{Class, ClusterError, Problem};
+use helenus_cluster::together::at_once;
 use helenus_model::agent::Tokens;
 use helenus_model::machine::Machine;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -97,19 +98,11 @@ impl Agents {
         };
         inner.reach(endpoints)?;
         let mut channels = inner.channels();
-        let opened: Vec<Result<(), AgentError>> = std::thread::scope(|scope| {
-            let each = channels.iter_mut().zip(&inner.at);
-            let missing = each.filter(|(channel, _)| channel.is_none());
-            let begun: Vec<_> = missing
-                .map(|(channel, at)| {
-                    scope.spawn(|| {
-                        *channel = Some(inner.conductor.open(at, cancel)?);
-                        Ok(())
-                    })
-                })
-                .collect();
-            let ended = begun.into_iter().filter_map(|one| one.join().ok());
-            ended.collect()
+        let each = channels.iter_mut().zip(&inner.at);
+        let missing = each.filter(|(channel, _)| channel.is_none());
+        let opened = at_once(missing, |(channel, at)| -> Result<(), AgentError> {
+            *channel = Some(inner.conductor.open(at, cancel)?);
+            Ok(())
         });
         opened.into_iter().collect::<Result<(), _>>()?;
         let first = channels.iter().flatten().next();

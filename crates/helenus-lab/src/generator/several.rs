@@ -6,6 +6,7 @@ use helenus_cluster::agent::{AgentError, Channel, Lines};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::telemetry::monotonic_ns;
+use helenus_cluster::together::at_once;
 use helenus_model::agent::{ClockOffset, GeneratorSeen};
 use helenus_model::run_plan::{RunPlan, STOP_WORD};
 use helenus_model::sample::SampleLine;
@@ -115,13 +116,9 @@ fn channels(
     let mut all = match stand {
         Stand::Here { .. } => Vec::new(),
         Stand::Agents(agents) => agents.lend(count),
-        Stand::Pods(job) => std::thread::scope(|scope| {
-            let begun: Vec<_> = (0..count)
-                .map(|place| scope.spawn(move || job.channel(place, cancel)))
-                .collect();
-            let opened = begun.into_iter().filter_map(|one| one.join().ok());
-            opened.collect::<Result<Vec<_>, _>>()
-        })?,
+        Stand::Pods(job) => at_once(0..count, |place| job.channel(place, cancel))
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()?,
     };
     if all.len() < count {
         return Err(AgentError::Unreachable {

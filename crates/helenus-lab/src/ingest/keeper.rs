@@ -3,6 +3,7 @@
 
 use super::{IngestError, LoadEvent, LoadRequest, kept, source};
 use fs_err as fs;
+use helenus_cluster::stored::there;
 use helenus_model::ingest::{LoadJournal, Place};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::time::{Duration, Instant};
@@ -34,12 +35,10 @@ impl<'a> Keeper<'a> {
         let path = &request.rejected;
         let length = journal.place.rejected_bytes;
         let rejected = match length {
-            0 => match fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(kept(path, error));
-                }
-                _ => None,
-            },
+            0 => {
+                there(fs::remove_file(path)).map_err(|error| kept(path, error))?;
+                None
+            }
             _ => {
                 let file = fs::OpenOptions::new().write(true).open(path);
                 let cut = file.and_then(|mut file| {

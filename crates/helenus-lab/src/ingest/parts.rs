@@ -2,6 +2,7 @@
 //! Refuses parts of different files as one load.
 
 use super::{IngestError, LoadRequest, kept};
+use helenus_cluster::stored::there;
 use helenus_model::format::Format;
 use helenus_model::ingest::part::{PARTS, PARTS_VERSION};
 use helenus_model::ingest::{LoadJournal, LoadParts, Part};
@@ -103,12 +104,8 @@ pub(super) fn end(
 /// Forgets a load whose parts are all done.
 pub(super) fn forget(request: &LoadRequest) -> Result<(), IngestError> {
     let shared = Shared::open(&request.parts)?;
-    match fs_err::remove_file(&shared.path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(kept(&shared.path, error))
-        }
-        _ => Ok(()),
-    }
+    let removed = there(fs_err::remove_file(&shared.path)).map(drop);
+    removed.map_err(|error| kept(&shared.path, error))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::reset::refill;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
+use helenus_cluster::stored::there;
 use helenus_model::ingest::journal::RunMark;
 use helenus_model::ingest::{LoadJournal, Place};
 use helenus_sstable::Options;
@@ -185,10 +186,8 @@ pub(super) fn write(
 }
 
 fn remove(folder: &Path) -> Result<(), IngestError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(kept(folder, error)),
-        _ => Ok(()),
-    }
+    let removed = there(fs::remove_dir_all(folder)).map(drop);
+    removed.map_err(|error| kept(folder, error))
 }
 
 impl Load<'_> {

@@ -3,9 +3,9 @@
 
 use super::{UnloadError, unwritten};
 use fs_err as fs;
+use helenus_cluster::lock;
 use helenus_model::ingest::unloading::{UnloadHead, UnloadMark};
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::Serialize;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,10 +40,8 @@ impl Journal {
             .create(true)
             .open(path);
         let mut file = options.map_err(&failed)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(UnloadError::Busy),
-            Err(error) => return Err(failed(error.into())),
+        if !lock::take(&file).map_err(&failed)? {
+            return Err(UnloadError::Busy);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(&failed)?;

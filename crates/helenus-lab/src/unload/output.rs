@@ -6,6 +6,7 @@ use super::{Names, UnloadError, sums, unwritten};
 use crate::ingest::{ColumnBatch, Packer, Packing, ParquetWriter, RowShape};
 use fs_err as fs;
 use helenus_cluster::scan::unload::SpanRows;
+use helenus_cluster::stored::there;
 use helenus_model::ingest::unloading::{UnloadMark, UnloadedFile, files};
 use helenus_model::ingest::{Split, Writing};
 use helenus_model::workload::checksum::Checksum;
@@ -354,11 +355,7 @@ fn part(path: &Path) -> PathBuf {
 /// Gives a whole file its name, unless it has it.
 fn name(path: &Path) -> Result<(), UnloadError> {
     let part = part(path);
-    let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-    match fs::rename(&part, path) {
-        Err(error) if !missing(&error) => return Err(unwritten(path)(error)),
-        _ => {}
-    }
+    there(fs::rename(&part, path)).map_err(unwritten(path))?;
     let _mostly_there_is_none = fs::remove_file(footer(&part));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Names as Kubernetes takes them, from names as Cassandra and people have them.
 //! Refuses two resources of one name: who makes them asks here whether they stay apart.
 
-use sha2::{Digest, Sha256};
+use crate::hex::sha256;
 
 /// The longest name of a StatefulSet: its pods and their revision labels add to it, and a label has 63 characters.
 pub const SET_NAME_MAX: usize = 46;
@@ -34,8 +34,7 @@ pub fn label(words: &[&str], most: usize) -> String {
 
 /// Six digits of a text's hash.
 pub fn short_hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(3).map(|b| format!("{b:02x}")).collect()
+    sha256(text)[..6].to_owned()
 }
 
 /// The first name that stands there twice.

@@ -3,7 +3,7 @@
 
 use super::{Cpus, Disk, Java, NetworkCard, NumaNode, Snapshot};
 use crate::nearest::nearest;
-use crate::units::Bytes;
+use crate::units::{Bytes, plural};
 
 /// Why a description is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -344,10 +344,6 @@ fn disks(said: &[(u32, Option<Bytes>, &'static str)]) -> Vec<Disk> {
 /// A machine in a few words, which [`parse`] reads.
 pub fn describe(machine: &Snapshot) -> String {
     let processors = &machine.processors;
-    let plural = |n: usize, word: &str| match n {
-        1 => format!("1 {word}"),
-        n => format!("{n} {word}s"),
-    };
     let mut parts = Vec::new();
     match (processors.sockets, processors.cores) {
         (Some(sockets), Some(cores)) if sockets > 0 && cores % sockets == 0 => parts.push(format!(

@@ -115,7 +115,7 @@ pub fn sizes(preset: PresetName, release: &Release) -> Vec<Written> {
 
 /// A preset's value of a key, its own over that of all presets; none where a node that follows a file has it not.
 pub fn size_in(preset: PresetName, modern: &str) -> Option<&'static str> {
-    let mut settings = BASE.iter().chain(preset.preset().settings);
+    let mut settings = BASE.iter().chain(&preset.preset().settings);
     settings
         .rfind(|s| s.place == Place::Yaml && s.key == modern && kept_beside_a_file(s))
         .map(|s| s.value)

@@ -28,7 +28,7 @@ pub fn written(preset: PresetName, release: &Release) -> Vec<Written> {
         reason: also.why,
         source: "the release's Config class",
     });
-    let settings = BASE.iter().chain(preset.preset().settings).copied();
+    let settings = BASE.iter().chain(&preset.preset().settings).copied();
     settings.chain(also).map(|s| write(s, release)).collect()
 }
 

@@ -2,6 +2,7 @@
 //! Refuses to make a role again: its password is known to nobody.
 
 use super::Role;
+use crate::cql::quoted;
 use crate::reset::Roles;
 use std::collections::BTreeSet;
 
@@ -79,10 +80,6 @@ fn put_back(was: &Role, now: &Role, statements: &mut Vec<String>) {
     for of in was.member_of.difference(&now.member_of) {
         statements.push(format!("GRANT {} TO {name}", quoted(of)));
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A resource in CQL's words, from the path that `system_auth.role_permissions` has of it.

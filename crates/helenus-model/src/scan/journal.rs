@@ -3,10 +3,10 @@
 
 use super::{PartitionSizes, Span};
 use crate::format::{Format, FormatError};
+use crate::hex::hex;
 use crate::ring::Ring;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// Version of the journal.
 pub const JOURNAL_VERSION: u32 = 1;
@@ -115,11 +115,7 @@ pub fn ring_digest(ring: &Ring) -> String {
         hash.update(token.to_le_bytes());
         hash.update((*owner as u64).to_le_bytes());
     }
-    let mut text = String::new();
-    for byte in &hash.finalize()[..8] {
-        let _infallible = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&hash.finalize()[..8])
 }
 
 /// Each further line: a span that was read to its end.

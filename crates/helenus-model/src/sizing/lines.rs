@@ -6,7 +6,7 @@ use super::heap::{HEAP_GAP, HEAP_MOST, blank_heap, is_new};
 use super::place::CPUS_MOST;
 use super::tips::{self, DEV_GUIDE, GUIDE, Measured, SIZES};
 use super::{Instance, Line, Purpose, Sizing};
-use crate::units::{Bytes, human_duration, thousands, whole};
+use crate::units::{Bytes, human_duration, plural, thousands, whole};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +103,7 @@ pub(super) fn cautions(sizing: &Sizing<'_>, instances: &[Instance]) -> Vec<Strin
             "below the guide's least for production, {} logical processors and {}: {} with {} and {}",
             SIZES[0].cpus,
             SIZES[0].memory,
-            counted(small.len(), "instance"),
+            plural(small.len(), "instance"),
             first.cpus.len(),
             first.memory
         ));
@@ -130,13 +130,6 @@ pub(super) fn cautions(sizing: &Sizing<'_>, instances: &[Instance]) -> Vec<Strin
         ));
     }
     cautions
-}
-
-fn counted(n: usize, word: &str) -> String {
-    match n {
-        1 => format!("1 {word}"),
-        n => format!("{n} {word}s"),
-    }
 }
 
 /// The lowest and the highest of the instances: `31 GiB`, or `86 to 88`.
@@ -415,7 +408,7 @@ fn of_devices(sizing: &Sizing<'_>, instances: &[Instance]) -> Vec<Line> {
     if !disks.is_empty() {
         let count = disks.len();
         let value = match count < instances.len() {
-            true => format!("{count} for {}", counted(instances.len(), "instance")),
+            true => format!("{count} for {}", plural(instances.len(), "instance")),
             false => format!("{} for each instance", count / instances.len()),
         };
         let why = "an instance is bound by IO where several use one NVMe";
@@ -487,7 +480,7 @@ fn of_data(sizing: &Sizing<'_>, instances: &[Instance], data: Option<&DataPlan>)
         let value = format!(
             "{} on {} for {} rows of {} B, {} replicas",
             data.total,
-            counted(data.machines as usize, "machine"),
+            plural(data.machines as usize, "machine"),
             thousands(data.rows),
             data.row_size.0,
             data.rf

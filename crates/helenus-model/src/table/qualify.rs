@@ -1,6 +1,7 @@
 //! Statements written for a connection that has a keyspace, made to name it.
 //! Refuses to touch a name that has a keyspace already.
 
+use crate::cql::quoted;
 use crate::cql::tokens::{Token, tokens};
 
 /// The statement with this keyspace before each table, type and view that has none.
@@ -22,8 +23,7 @@ pub fn qualify(statement: &str, keyspace: &str) -> String {
     for at in places.into_iter().rev() {
         let dotted = tokens.get(at + 1).is_some_and(|t| t.is("."));
         if let Some(name) = tokens.get(at).filter(|t| t.is_name() && !dotted) {
-            let quoted = format!("\"{}\".", keyspace.replace('"', "\"\""));
-            text.insert_str(name.at.start, &quoted);
+            text.insert_str(name.at.start, &format!("{}.", quoted(keyspace)));
         }
     }
     text

@@ -8,6 +8,7 @@ use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Point;
 use crate::report::words::{self, html};
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Finding, Row};
+use helenus_model::units::plural;
 
 pub(super) fn page(report: &ComparisonReport<'_>) -> String {
     let c = report.comparison;
@@ -48,14 +49,6 @@ pub(super) fn page(report: &ComparisonReport<'_>) -> String {
         Section::open("repeat", "How to repeat it", repeat(report)),
     ];
     render(&head, &lead, &sections)
-}
-
-fn plural(n: usize, word: &str) -> String {
-    if n == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{n} {word}s")
-    }
 }
 
 /// The rows that claims are made of; below six pairs those that each phase is about.

@@ -1,6 +1,7 @@
 //! The report of an experiment: the answer first, then plots and sheets of numbers; as lines, Markdown and CSV.
 //! Refuses an answer where the question cannot be answered here, and names what was left out.
 
+use crate::csv::line;
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
 use crate::report::experiment_plot as plot;
@@ -517,7 +518,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         .map(str::to_owned),
     );
     heads.extend(BESIDE.map(str::to_owned));
-    let mut out = line(&heads);
+    let mut out = line(heads);
     let why = report.analysis.and_then(|found| found.not_testable.clone());
     let why = why.unwrap_or_default();
     for run in report.runs {
@@ -545,7 +546,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         let mut row = |phase: &str, measure: &str, unit: &str, value: &str, doubts: &str| {
             let cells = [phase, measure, unit, value, &why, doubts].map(str::to_owned);
             let beside = beside(fact.map(|fact| &fact.covariates), phase);
-            out.push_str(&line(&[&own[..], &cells, &beside].concat()));
+            out.push_str(&line([&own[..], &cells, &beside].concat()));
         };
         let Some(fact) = fact else {
             row("", "", "", "", run.why.as_deref().unwrap_or_default());
@@ -596,17 +597,6 @@ fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
         number(of.steal_share.get(phase).copied()),
         number(of.run_queue_share.get(phase).copied()),
     ]
-}
-
-fn line(cells: &[String]) -> String {
-    let quoted = cells.iter().map(|cell| {
-        if cell.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        } else {
-            cell.clone()
-        }
-    });
-    format!("{}\n", quoted.collect::<Vec<_>>().join(","))
 }
 
 #[cfg(test)]

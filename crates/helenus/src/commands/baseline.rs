@@ -3,7 +3,7 @@
 
 use crate::cli::baseline::{Baseline as Flags, BaselineVerb, Named, Restore, Save};
 use crate::commands::disturb;
-use crate::commands::up::{Watcher, plural};
+use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::baseline::{
@@ -13,7 +13,7 @@ use helenus_cluster::context::Context;
 use helenus_cluster::wall::since_1970;
 use helenus_model::baseline::{PageCache, RestorePlan};
 use helenus_model::format::Format;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, human_duration, plural};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 

@@ -329,8 +329,7 @@ pub(crate) fn processes(asked: u32, phases: &[Phase], ledger: bool) -> Result<()
 
 /// Seeds that a person can type again: below 2^32.
 pub(crate) fn random() -> u64 {
-    let mut bytes = [0_u8; 4];
-    let _short = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    let bytes = helenus_cluster::random::random().unwrap_or_default();
     u64::from(u32::from_le_bytes(bytes))
 }
 

@@ -2,7 +2,6 @@
 
 use super::history::export::as_json;
 use super::machine;
-use super::up::plural;
 use crate::cli::Collect;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
@@ -11,7 +10,7 @@ use helenus_cluster::collect::{Item, of_cluster, own_log, pack};
 use helenus_cluster::context::Context;
 use helenus_cluster::doctor;
 use helenus_model::format::Format;
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 use helenus_record::History;
 use serde::Serialize;
 use std::path::PathBuf;

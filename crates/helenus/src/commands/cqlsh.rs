@@ -6,7 +6,6 @@ mod interactive;
 mod shell;
 
 use crate::cli::Cqlsh;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
@@ -19,7 +18,7 @@ use helenus_cql::client::PAGE_ROWS;
 use helenus_cql::commands::{SESSION_PAGE_ROWS, Settings};
 use helenus_cql::{Consistency, input, split_script};
 use helenus_model::format::Format;
-use helenus_model::topology::Target;
+use helenus_model::units::plural;
 use serde::Serialize;
 use shell::Shell;
 use std::io::IsTerminal as _;
@@ -43,11 +42,7 @@ impl Answers for Statements {
 const NOTHING: &str = "nothing was run (--dry-run)";
 
 pub(crate) fn run(flags: &Cqlsh, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let node = target.and_then(|t| t.node);
+    let (state, node) = context.clusters.target(flags.target.as_deref())?;
     if let Some(node) = &node {
         state.node(node)?;
     }
@@ -169,12 +164,8 @@ pub(crate) fn on_disk(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let named = Target::parse(target);
-    let state = context.clusters.load(&named.cluster)?;
-    let node = match &named.node {
-        Some(name) => state.node(name)?,
-        None => &state.plan.nodes[0],
-    };
+    let (state, node) = context.clusters.target(Some(target))?;
+    let node = state.node_or_first(node.as_deref())?;
     if let Some(program) = installed(context) {
         let error = reach::command(&state, &node.name, program)?
             .args(arguments)

@@ -8,7 +8,6 @@ use helenus_cluster::context::Context;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::tools;
 use helenus_model::format::Format;
-use helenus_model::topology::Target;
 use serde::Serialize;
 use std::path::Path;
 
@@ -88,11 +87,7 @@ struct Tls {
 const SUPERUSER: &str = "helenus";
 
 pub(crate) fn run(flags: &EnvFlags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let asked = target.and_then(|t| t.node);
+    let (state, asked) = context.clusters.target(flags.target.as_deref())?;
     let environment = environment(&state, asked.as_deref())?;
     if flags.reader == EnvAs::Json {
         ui.json_value(&environment);

@@ -13,7 +13,6 @@ use helenus_model::flame::{
 };
 use helenus_model::format::Format;
 use helenus_model::telemetry::Seen;
-use helenus_model::topology::Target;
 use helenus_model::units::{percent, thousands};
 use helenus_record::History;
 use helenus_record::report::{self as pages, FlameReport};
@@ -96,14 +95,8 @@ pub(crate) fn run(flags: &Flame, context: &Context, ui: &Ui) -> Result<u8, Comma
 }
 
 fn of_node(flags: &Flame, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let node = match target.and_then(|t| t.node) {
-        Some(name) => state.node(&name)?.name.clone(),
-        None => state.plan.nodes[0].name.clone(),
-    };
+    let (state, node) = context.clusters.target(flags.target.as_deref())?;
+    let node = state.node_or_first(node.as_deref())?.name.clone();
     let plan = ProfilePlan {
         node,
         event: flags.event,

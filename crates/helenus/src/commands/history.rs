@@ -7,13 +7,13 @@ mod sync;
 mod trend;
 
 use crate::cli::history::{History as Flags, HistoryVerb, ListFlags, Prune, StateArg, Tag};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::wall;
 use helenus_lab::ledger;
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use helenus_record::{
     ComparisonId, History, HistoryError, PruneChoice, RunFilter, RunId, RunState, RunSummary,
     check_tag, to_prune,

@@ -8,7 +8,6 @@ use helenus_cluster::attach::JMX_USER;
 use helenus_cluster::context::Context;
 use helenus_cluster::nodetool;
 use helenus_model::format::Format;
-use helenus_model::topology::Target;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -40,14 +39,8 @@ impl Answers for Opened {
 }
 
 pub(crate) fn run(flags: &Jmx, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let node = match target.and_then(|t| t.node) {
-        Some(name) => state.node(&name)?.name.clone(),
-        None => state.plan.nodes[0].name.clone(),
-    };
+    let (state, node) = context.clusters.target(flags.target.as_deref())?;
+    let node = state.node_or_first(node.as_deref())?.name.clone();
     let (url, password_file) = if flags.dry_run {
         (nodetool::url(&state, &node)?, None)
     } else {

@@ -2,7 +2,6 @@
 //! Refuses a cluster on loopback, where there is no distance.
 
 use super::topology::distances;
-use super::up::plural;
 use crate::cli::topology::Link;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -16,6 +15,7 @@ use helenus_model::format::Format;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::{Directed, LinkWords};
 use helenus_model::topology::wan::Wan;
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use crate::cli::many::List;
 use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
-use crate::commands::up::{plural, spots};
+use crate::commands::up::spots;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -21,7 +21,7 @@ use helenus_model::memory::MemoryPlan;
 use helenus_model::plan::{Folders, OwnPlan, Pin};
 use helenus_model::preset::PresetName;
 use helenus_model::smaps::MemoryByKind;
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 use helenus_record::report::{ClusterLine, NodeLine};
 use serde::Serialize;
 use std::collections::BTreeSet;

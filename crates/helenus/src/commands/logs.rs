@@ -1,13 +1,12 @@
 //! `helenus logs`: a node's log, whole, its end, or as it grows.
 
 use crate::cli::Logs;
-use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
 use helenus_model::format::Format;
-use helenus_model::topology::Target;
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -35,14 +34,8 @@ impl Answers for Log<'_> {
 }
 
 pub(crate) fn run(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let node = match target.and_then(|t| t.node) {
-        Some(node) => state.node(&node)?.clone(),
-        None => state.plan.nodes[0].clone(),
-    };
+    let (state, node) = context.clusters.target(flags.target.as_deref())?;
+    let node = state.node_or_first(node.as_deref())?.clone();
     let logs = Path::new(&node.folder).join("logs");
     // Before Cassandra opens its log there is only what the JVM printed.
     let system = logs.join("system.log");

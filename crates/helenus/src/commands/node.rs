@@ -320,7 +320,7 @@ fn streamed(streamed: Streamed) -> String {
     let bytes = Bytes(streamed.done_bytes);
     format!(
         "{bytes} streamed in {}",
-        super::up::plural(streams(streamed), "stream")
+        helenus_model::units::plural(streams(streamed), "stream")
     )
 }
 

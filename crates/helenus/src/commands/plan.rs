@@ -1,6 +1,5 @@
 //! `helenus plan`: what a machine can carry, with the reason of each decision.
 
-use super::up::plural;
 use crate::cli::machine::{Instances, Plan};
 use crate::error::CommandError;
 use crate::outfile;
@@ -10,7 +9,7 @@ use helenus_model::release::Release;
 use helenus_model::sizing::{
     Instance, MachinePlan, Purpose, Rung, Sizing, StackBudget, Wish, plan,
 };
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 
 #[cfg(test)]
 mod golden;

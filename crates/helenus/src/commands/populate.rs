@@ -6,7 +6,6 @@ use crate::cli::run::Populate;
 use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::{self, Chosen, choose_on, live_table};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
 use helenus_cluster::context::Context;
@@ -17,7 +16,7 @@ use helenus_lab::populate::{
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
 use helenus_model::seed::Seed;
-use helenus_model::units::{thousands, whole};
+use helenus_model::units::{plural, thousands, whole};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fmt::Write as _;

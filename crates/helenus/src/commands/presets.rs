@@ -40,7 +40,7 @@ pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
     let shown = Shown {
         format: Format::new("presets", 1),
         presets,
-        base: BASE,
+        base: &BASE,
     };
     ui.result(&shown, || match &flags.verb {
         Some(_) => details(shown.presets[0]),
@@ -89,7 +89,7 @@ fn details(preset: &Preset) -> String {
         let settings: Vec<&Setting> = preset
             .settings
             .iter()
-            .chain(BASE)
+            .chain(BASE.iter())
             .filter(|s| s.place == place)
             .collect();
         if settings.is_empty() {

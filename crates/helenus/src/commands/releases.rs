@@ -1,7 +1,7 @@
 //! `helenus releases`: what is known, cached and runnable here; `fetch` brings one into the cache.
 
 use crate::cli::{Releases, ReleasesVerb};
-use crate::commands::up::{Watcher, plural, tell_unfetched};
+use crate::commands::up::{Watcher, tell_unfetched};
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -12,7 +12,7 @@ use helenus_cluster::lifecycle::Source;
 use helenus_cluster::store::{ReleaseFiles, Store};
 use helenus_model::format::Format;
 use helenus_model::release::{Arch, Release};
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 use serde::Serialize;
 
 #[derive(Serialize)]

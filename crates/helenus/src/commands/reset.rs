@@ -2,12 +2,11 @@
 
 use crate::cli::reset::Reset as Flags;
 use crate::commands::disturb;
-use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::reset::{Reset, reset};
-use helenus_model::units::human_duration;
+use helenus_model::units::{human_duration, plural};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 

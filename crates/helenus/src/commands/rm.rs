@@ -2,7 +2,6 @@
 
 use crate::cli::Rm;
 use crate::commands::disturb;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::baseline::{Baselines, Listed};
@@ -13,6 +12,7 @@ use helenus_cluster::remove::{self, Removal};
 use helenus_cluster::state::StateError;
 use helenus_model::format::Format;
 use helenus_model::topology::name_hint;
+use helenus_model::units::plural;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -8,10 +8,12 @@ use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
+use helenus_cluster::random::random;
 use helenus_cluster::wall;
 use helenus_lab::compare::compared;
 use helenus_lab::http::{Asked, Page, Pages};
 use helenus_model::format::Format;
+use helenus_model::hex::hex;
 use helenus_model::secret::same;
 use helenus_record::report::{ComparisonReport, Narrowed, Site, comparison_html};
 use helenus_record::{
@@ -77,10 +79,7 @@ pub(crate) fn run(flags: &Flags, context: Context, ui: &Ui) -> Result<u8, Comman
 
 /// 128 random bits that nobody can guess.
 fn token() -> std::io::Result<String> {
-    let mut random = [0_u8; 16];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(std::io::Error::from)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&random::<16>()?))
 }
 
 /// Whoever answers.

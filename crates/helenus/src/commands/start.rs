@@ -12,7 +12,6 @@ use helenus_cluster::lifecycle::NewSettings;
 use helenus_cluster::observe;
 use helenus_cluster::state::ClusterState;
 use helenus_model::release::Release;
-use helenus_model::topology::Target;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(flags: &Start, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -33,12 +32,9 @@ fn one(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let target = target.map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let (state, node) = context.clusters.target(target)?;
     let name = state.plan.name.clone();
-    let node = target.as_ref().and_then(|t| t.node.as_deref());
+    let node = node.as_deref();
     let nodes: Vec<String> = state
         .targets(node)?
         .iter()

@@ -2,7 +2,7 @@
 
 use crate::cli::Status;
 use crate::commands::fault;
-use crate::commands::up::{plural, spots};
+use crate::commands::up::spots;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -12,6 +12,7 @@ use helenus_cluster::ring_view::{self, Silent};
 use helenus_cluster::state::ClusterState;
 use helenus_model::plan::Pin;
 use helenus_model::status::{ClusterView, Printed, Reach, Report, StatusError};
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

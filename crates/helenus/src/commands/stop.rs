@@ -8,7 +8,6 @@ use crate::commands::up::Watcher;
 use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_model::topology::Target;
 
 pub(crate) fn run(flags: &Stop, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.all_of.prefix {
@@ -23,11 +22,8 @@ pub(crate) fn run(flags: &Stop, context: &Context, ui: &Ui) -> Result<u8, Comman
 }
 
 fn one(flags: &Stop, target: Option<&str>, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let target = target.map(Target::parse);
-    let state = context
-        .clusters
-        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
-    let node = target.as_ref().and_then(|t| t.node.as_deref());
+    let (state, node) = context.clusters.target(target)?;
+    let node = node.as_deref();
     let nodes: Vec<String> = state
         .targets(node)?
         .iter()

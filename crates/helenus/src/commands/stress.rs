@@ -9,7 +9,6 @@ use crate::cli::stress::Stress as Flags;
 use crate::commands::agent;
 use crate::commands::bench::{self, dry, render};
 use crate::commands::disturb;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
@@ -27,7 +26,7 @@ use helenus_model::sample::FailureKind;
 use helenus_model::stress::{
     Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
 };
-use helenus_model::units::thousands;
+use helenus_model::units::{plural, thousands};
 use helenus_model::workload::Workload;
 use helenus_record::report::run_answer;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `helenus topology`: files checked, files and clusters shown, the measured distances.
 //! Refuses to change anything.
 
-use super::up::{plural, shape};
+use super::up::shape;
 use crate::cli::topology::{TopologyVerb, TopologyWhat};
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
@@ -10,7 +10,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, LINK_PRESETS, LinkPreset};
 use helenus_model::topology::wan::Wan;
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -23,7 +23,7 @@ use helenus_model::sizing::HEAP_GAP;
 use helenus_model::stack::{Gateway, StackRequest};
 use helenus_model::topology::Topology;
 use helenus_model::topology::flags::TopologyFlags;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, human_duration, plural};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -233,6 +233,18 @@ pub(crate) fn tell_unfetched(source: &Source, context: &Context, ui: &Ui) {
     ));
 }
 
+/// A node that is ready, as a row of a table.
+pub(crate) fn node_row(cluster: &str, node: &NodeView) -> [String; 4] {
+    [
+        format!("{cluster}/{}", node.name),
+        format!("{}:{}", node.address, node.cql_port),
+        node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+        node.memory
+            .map(|m| Bytes(m.pss_bytes).to_string())
+            .unwrap_or_default(),
+    ]
+}
+
 /// The answer of `up` and `start`.
 pub(crate) fn show_ready(
     state: &ClusterState,
@@ -252,14 +264,7 @@ pub(crate) fn show_ready(
     ui.result(&ready, || {
         let mut table = Table::new(&["node", "address", ">pid", ">memory"]);
         for node in &ready.nodes {
-            table.row([
-                format!("{}/{}", ready.name, node.name),
-                format!("{}:{}", node.address, node.cql_port),
-                node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-                node.memory
-                    .map(|m| Bytes(m.pss_bytes).to_string())
-                    .unwrap_or_default(),
-            ]);
+            table.row(node_row(&ready.name, node));
         }
         let beside = stack::find(state).ok().flatten();
         let beside = beside.map_or(String::new(), |stack| {
@@ -277,15 +282,6 @@ pub(crate) fn show_ready(
         )
     });
     Ok(0)
-}
-
-/// `1 node`, `3 nodes`.
-pub(crate) fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
 }
 
 /// The first of c1, c2, … that no cluster has.

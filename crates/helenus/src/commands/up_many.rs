@@ -4,7 +4,7 @@
 use crate::cli::Up;
 use crate::commands::memory;
 use crate::commands::up::{
-    NOTHING, Watcher, plan_text, plural, request, schema, tell_fits, tell_unfetched,
+    NOTHING, Watcher, node_row, plan_text, request, schema, tell_fits, tell_unfetched,
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -20,7 +20,7 @@ use helenus_cluster::room;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
-use helenus_model::units::{Bytes, apart, human_duration};
+use helenus_model::units::{Bytes, apart, human_duration, plural};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -262,14 +262,7 @@ fn text(list: &ReadyList) -> String {
             table.row([cluster.name.as_str(), "failed"]);
         }
         for node in &cluster.nodes {
-            table.row([
-                format!("{}/{}", cluster.name, node.name),
-                format!("{}:{}", node.address, node.cql_port),
-                node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-                node.memory
-                    .map(|m| Bytes(m.pss_bytes).to_string())
-                    .unwrap_or_default(),
-            ]);
+            table.row(node_row(&cluster.name, node));
         }
     }
     let mut text = table.render();

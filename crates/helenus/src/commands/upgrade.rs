@@ -3,14 +3,14 @@
 
 use crate::cli::upgrade::Upgrade;
 use crate::commands::disturb;
-use crate::commands::up::{Watcher, plural, tell_unfetched};
+use crate::commands::up::{Watcher, tell_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::lifecycle::Source;
 use helenus_cluster::upgrade::{UpgradeEvent, UpgradeLook, UpgradeRequest};
 use helenus_model::format::Format;
-use helenus_model::units::human_duration;
+use helenus_model::units::{human_duration, plural};
 use helenus_model::upgrade::{Mode, Otherwise, Step, UpgradePlan};
 use serde::Serialize;
 use std::time::Duration;

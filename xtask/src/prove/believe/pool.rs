@@ -1,7 +1,7 @@
 //! The pool: restarts of identical settings on real Cassandra, one short run in each; beside it, where it is given,
 //! a run of latte on the same node. Refuses to choose: every restart that ran is in the pool.
 
-use crate::prove::campaign::{Measures, Outcome, by_name};
+use crate::prove::campaign::{Measures, Outcome, by_name, rounded};
 use crate::prove::host::Watch;
 use crate::prove::rig::{Rig, checked};
 use serde_json::Value;
@@ -147,7 +147,7 @@ pub(super) fn measures(
     let around = &phase["around"];
     let mut keep = |name: &str, value: Option<f64>| {
         if let Some(value) = value {
-            measures.insert(name.to_owned(), (value * 1000.0).round() / 1000.0);
+            measures.insert(name.to_owned(), rounded(value));
         }
     };
     keep("node_cpu_us", around["nodes_cpu_per_operation_us"].as_f64());

@@ -1,6 +1,7 @@
 //! `prove hosts swarm`: the rendered stack on a real Swarm of one host, a load job, and a task that is killed.
 //! Refuses an engine that is not in a Swarm, and leaves no stack, volume or job behind.
 
+use super::super::rig;
 use super::Sheet;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -237,16 +238,8 @@ fn gone() -> String {
 }
 
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> Result<T, Box<dyn Error>> {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return Ok(found);
-        }
-        if begin.elapsed() > WITHIN {
-            return Err(format!("not within {} s", WITHIN.as_secs()).into());
-        }
-        std::thread::sleep(EVERY);
-    }
+    let found = rig::until(WITHIN, EVERY, || Ok(look()))?;
+    found.ok_or_else(|| format!("not within {} s", WITHIN.as_secs()).into())
 }
 
 /// What docker prints.

@@ -2,11 +2,11 @@
 //! 48 and 64 processes with one row in flight each, in random order in each life of the node; batches beside them.
 //! Refuses two phases in one table: the second one would only write rows anew.
 
-use super::super::campaign::{Bar, Campaign, Outcome, by_name, order};
+use super::super::campaign::{Bar, Campaign, Outcome, by_name, order, rounded};
 use super::super::experiments::drawn;
 use super::super::host::Watch;
 use super::super::rig::{Life, Rig, checked};
-use super::{Files, MAPPED, NAME, rounded};
+use super::{Files, MAPPED, NAME};
 use serde_json::Value;
 use std::error::Error;
 use std::time::Instant;

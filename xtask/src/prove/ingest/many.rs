@@ -2,8 +2,8 @@
 //! Refuses a mean: what slows down as files grow is seen in its tenths only.
 
 use super::super::findings::Sheet;
-use super::super::rig::Rig;
-use super::{CREATE, Ends, MAPPED, NAME, SEED, ended, memory_of, ranges};
+use super::super::rig::{Rig, memory_of};
+use super::{CREATE, Ends, MAPPED, NAME, SEED, ended, ranges};
 use fs_err as fs;
 use helenus_model::units::grouped;
 use serde_json::{Value, json};

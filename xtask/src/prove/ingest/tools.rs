@@ -2,6 +2,7 @@
 //! Refuses jars whose sum is another.
 
 use super::super::rig::Rig;
+use helenus_model::hex::{hex, sha256};
 use sha2::{Digest as _, Sha256};
 use std::error::Error;
 use std::ffi::OsString;
@@ -80,14 +81,10 @@ fn sum(folder: &Path) -> Result<String, Box<dyn Error>> {
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
     jars.sort();
-    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
     let mut all = Sha256::new();
     for jar in jars {
         let name = jar.file_name().unwrap_or_default().to_string_lossy();
-        all.update(format!(
-            "{name} {}\n",
-            hex(&Sha256::digest(fs_err::read(&jar)?))
-        ));
+        all.update(format!("{name} {}\n", sha256(fs_err::read(&jar)?)));
     }
     Ok(hex(&all.finalize()))
 }

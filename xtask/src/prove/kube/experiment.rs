@@ -2,13 +2,13 @@
 //! cluster is as it was after that. Refuses to take the word of helenus for it: the API server is asked.
 
 use super::Tried;
-use super::lab::{Lab, WITHIN, kubectl_json};
+use super::lab::{Lab, WITHIN, generators, kubectl_json};
 use super::running::Ran;
 use super::sheet::{Sheet, Verdict};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What it shows.
 pub(super) const ABOUT: &str = "an experiment in pods: whole on one node, a block on two, Ctrl-C; settings are the old ones after each";
@@ -83,7 +83,7 @@ fn stopped(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
     let before = settings(name)?;
     let file = file(lab, name, "stopped")?;
     let running = lab.start(&["experiment", "run", &file, "--anew", "--repeats", "1"])?;
-    under_load(name)?;
+    generators(name, 1, LOAD_WITHIN)?;
     running.interrupt()?;
     let ran = running.end(WITHIN)?;
     let what = "Ctrl-C in mid-run ends with 130";
@@ -136,26 +136,6 @@ pub(super) fn file(lab: &Lab, cluster: &str, name: &str) -> Result<String, Box<d
     let path = folder.join(format!("{name}.toml"));
     fs_err::write(&path, text)?;
     Ok(path.display().to_string())
-}
-
-/// Waits until generators of an experiment run.
-fn under_load(name: &str) -> Tried {
-    let began = Instant::now();
-    let selector = "app.kubernetes.io/name=helenus-load";
-    loop {
-        let pods = kubectl_json(&["get", "pods", "-n", name, "-l", selector])?;
-        let pods = pods["items"].as_array().into_iter().flatten();
-        if pods
-            .into_iter()
-            .any(|pod| pod["status"]["phase"] == "Running")
-        {
-            return Ok(());
-        }
-        if began.elapsed() > LOAD_WITHIN {
-            return Err("no generator after 180 s".into());
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
 }
 
 /// What the API server has of the nodes' settings: data of ConfigMaps, and StatefulSets as they are asked for.

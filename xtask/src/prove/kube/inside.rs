@@ -4,13 +4,12 @@
 use super::super::campaign::order;
 use super::super::{QUIET_WITHIN, host};
 use super::Tried;
-use super::lab::{Lab, WITHIN, kubectl, kubectl_json};
+use super::lab::{Lab, WITHIN, generators, kubectl};
 use super::sheet::{Sheet, Verdict};
 use helenus_model::seed::Seed;
 use helenus_model::stats::t_quantile;
 use serde_json::{Value, json};
-use std::error::Error;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What it shows.
 pub(super) const ABOUT: &str = "generator as a pod against one on this machine: p50 equivalent within 10 %; one of two killed in mid-run";
@@ -120,7 +119,7 @@ fn killed(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let mut words = load(&["--on", &on, "--processes", "2"], "20s");
     words.extend(["--format", "json"]);
     let running = lab.start(&words)?;
-    let pods = generators()?;
+    let pods = generators(NAME, 2, GENERATORS_WITHIN)?;
     // Long enough for connections, the warm-up, and some measured seconds.
     std::thread::sleep(Duration::from_secs(12));
     let pod = pods.last().ok_or("no generator")?;
@@ -155,28 +154,6 @@ fn killed(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let facts = json!({"code": ran.code, "doubt": lost, "pod": pod});
     let what = "a generator killed in mid-run: its share is reported, the rest merged";
     sheet.found(what, Verdict::of(lost.is_some()), &said, &facts, None)
-}
-
-/// The generators' pods, once there are two that run.
-fn generators() -> Result<Vec<String>, Box<dyn Error>> {
-    let begin = Instant::now();
-    loop {
-        let selector = "app.kubernetes.io/name=helenus-load";
-        let found = kubectl_json(&["get", "pods", "-n", NAME, "-l", selector])?;
-        let found = found["items"].as_array().into_iter().flatten();
-        let mut names: Vec<String> = found
-            .filter(|pod| pod["status"]["phase"] == "Running")
-            .filter_map(|pod| pod["metadata"]["name"].as_str().map(str::to_owned))
-            .collect();
-        names.sort();
-        if names.len() >= 2 {
-            return Ok(names);
-        }
-        if begin.elapsed() > GENERATORS_WITHIN {
-            return Err(format!("generators: {}", names.join(", ")).into());
-        }
-        std::thread::sleep(Duration::from_millis(200));
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Refuses to count as left what others have there: a cluster is known by its id.
 
 use super::super::host::Host;
-use super::super::rig;
+use super::super::rig::{self, until};
 use super::mask::Mask;
 use super::running::{Ran, Running};
 use helenus_model::kube::ID;
@@ -159,6 +159,26 @@ pub(super) fn left(id: &str) -> Result<Vec<String>, Box<dyn Error>> {
         }
         std::thread::sleep(Duration::from_secs(1));
     }
+}
+
+/// The generators' pods of this namespace that run, once there are so many.
+pub(super) fn generators(
+    namespace: &str,
+    at_least: usize,
+    within: Duration,
+) -> Result<Vec<String>, Box<dyn Error>> {
+    let selector = "app.kubernetes.io/name=helenus-load";
+    let there = until(within, Duration::from_millis(200), || {
+        let found = kubectl_json(&["get", "pods", "-n", namespace, "-l", selector])?;
+        let found = found["items"].as_array().into_iter().flatten();
+        let mut names: Vec<String> = found
+            .filter(|pod| pod["status"]["phase"] == "Running")
+            .filter_map(|pod| pod["metadata"]["name"].as_str().map(str::to_owned))
+            .collect();
+        names.sort();
+        Ok((names.len() >= at_least).then_some(names))
+    })?;
+    there.ok_or_else(|| format!("no {at_least} generators after {} s", within.as_secs()).into())
 }
 
 /// kubectl's output, or its words where it failed.

@@ -4,6 +4,7 @@
 mod faults;
 mod kubelet;
 
+use super::super::campaign::rounded;
 use super::super::host::Watch;
 use super::Tried;
 use super::lab::{Lab, WITHIN, kubectl, kubectl_json};
@@ -93,7 +94,7 @@ fn between(from: Instant, to: Instant) -> f64 {
         Some(after) => after.as_secs_f64(),
         None => -from.duration_since(to).as_secs_f64(),
     };
-    (seconds * 1e3).round() / 1e3
+    rounded(seconds)
 }
 
 /// All faults, one after the other; one that cannot be made does not keep the others.

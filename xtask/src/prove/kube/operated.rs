@@ -2,6 +2,7 @@
 //! cass-operator alone. The operators are played here: what they would make of the resource is made by their conventions, from
 //! our own image. Refuses to call that a trial of the operators.
 
+use super::super::rig::until;
 use super::Tried;
 use super::lab::{Lab, WITHIN, kubectl, kubectl_json, left};
 use super::running::Ran;
@@ -157,17 +158,11 @@ impl Form {
 
     /// The resource that helenus applied.
     fn applied(&self) -> Result<Value, Box<dyn Error>> {
-        let begin = Instant::now();
-        loop {
+        let applied = until(APPLIED_WITHIN, Duration::from_millis(500), || {
             let found = kubectl_json(&["get", self.resource, "-n", SPACE])?;
-            if let Some(one) = found["items"].as_array().and_then(|all| all.first()) {
-                return Ok(one.clone());
-            }
-            if begin.elapsed() > APPLIED_WITHIN {
-                return Err(format!("helenus applied no {}", self.resource).into());
-            }
-            std::thread::sleep(Duration::from_millis(500));
-        }
+            Ok(found["items"].get(0).cloned())
+        })?;
+        applied.ok_or_else(|| format!("helenus applied no {}", self.resource).into())
     }
 
     /// What k8ssandra-operator makes of a `K8ssandraCluster`.

@@ -1,6 +1,7 @@
 //! `prove kube spread`: fifteen nodes on many workers that kwok simulates: spread, anti-affinity, labels of workers,
 //! and drains that respect the disruption budget. Refuses to claim that Cassandra runs there: no pod is real.
 
+use super::super::rig::until;
 use super::Tried;
 use super::lab::{Lab, kubectl, kubectl_json};
 use super::running::{Ran, Running};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What it shows.
 pub(super) const ABOUT: &str = "3 x 5 pods on 16 simulated workers (kwok): spread, labels, drains within the disruption budget";
@@ -160,17 +161,11 @@ fn workers() -> String {
 
 /// The worker of each pod that is ready, once there are so many.
 fn settled(pods: usize) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
-    let begin = Instant::now();
-    loop {
+    let placed = until(WITHIN, Duration::from_secs(1), || {
         let placed = placed_now()?;
-        if placed.len() == pods {
-            return Ok(placed);
-        }
-        if begin.elapsed() > WITHIN {
-            return Err(format!("{} of {pods} pods are ready", placed.len()).into());
-        }
-        std::thread::sleep(Duration::from_secs(1));
-    }
+        Ok((placed.len() == pods).then_some(placed))
+    })?;
+    placed.ok_or_else(|| format!("not {pods} pods are ready").into())
 }
 
 /// The worker of each pod that is ready now.

@@ -9,6 +9,7 @@ use super::lab::{Lab, left};
 use super::running::{Running, Sight};
 use super::sheet::{Sheet, Verdict};
 use helenus_model::seed::Seed;
+use helenus_model::stats::median;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -184,17 +185,6 @@ fn java_of(proc: &Path, uid: &str) -> Option<u32> {
     })
 }
 
-fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match (values.len(), values.get(middle)) {
-        (n, Some(value)) if n % 2 == 1 => Some(*value),
-        (_, Some(value)) => Some((value + values[middle - 1]) / 2.0),
-        (_, None) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,12 +206,5 @@ mod tests {
         assert_eq!(java_of(proc.path(), "aa-bb"), Some(9));
         assert_eq!(java_of(proc.path(), "dd-ee"), Some(10));
         assert_eq!(java_of(proc.path(), "ff"), None);
-    }
-
-    #[test]
-    fn a_median_is_the_middle_one_or_between_the_two() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0]), Some(2.5));
-        assert_eq!(median(&[]), None);
     }
 }

@@ -5,6 +5,7 @@ mod cql;
 mod figures;
 mod stress;
 
+use super::super::campaign::rounded;
 use super::super::host::Watch;
 use super::Tried;
 use super::lab::{Lab, kubectl, left};
@@ -134,7 +135,7 @@ fn up(lab: &Lab, sheet: &mut Sheet) -> Result<Up, Box<dyn Error>> {
     let facts = json!({
         "command": command.join(" "),
         "nodes": nodes,
-        "ready_after_s": (seconds * 1e3).round() / 1e3,
+        "ready_after_s": rounded(seconds),
         "pod_ready_after_s": ready.into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         "status": up.status,
     });

@@ -1,6 +1,7 @@
 //! What it costs a node to be scraped: by Helenus' own page, and by the JMX exporter of Prometheus inside of the node.
 //! Refuses a figure without the one of a node that nobody asks.
 
+use super::super::rig::Life;
 use super::{Lab, Sheet, Tried};
 use serde_json::json;
 use std::error::Error;
@@ -16,8 +17,6 @@ const WINDOW: Duration = Duration::from_secs(40);
 const SETTLES: Duration = Duration::from_secs(15);
 /// How often it is scraped.
 const EVERY: Duration = Duration::from_secs(1);
-/// Ticks of a second of CPU time, on every Linux.
-const TICKS: f64 = 100.0;
 /// The exporter, by its coordinates.
 const EXPORTER: &str = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1";
 
@@ -91,7 +90,7 @@ fn exporter(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
 
 /// A node that has settled.
 struct Node {
-    pid: i64,
+    pid: u32,
     address: String,
 }
 
@@ -101,29 +100,22 @@ fn node(lab: &Lab, more: &[&str]) -> Result<Node, Box<dyn Error>> {
     std::thread::sleep(SETTLES);
     let node = &up["nodes"][0];
     Ok(Node {
-        pid: node["pid"].as_i64().ok_or("no process")?,
+        pid: node["pid"].as_u64().ok_or("no process")?.try_into()?,
         address: node["address"].as_str().unwrap_or_default().to_owned(),
     })
 }
 
 /// CPU time of a process in milliseconds a second, while its page is read.
-fn watched(pid: i64, at: Option<&str>) -> Result<f64, Box<dyn Error>> {
-    let (begin, before) = (Instant::now(), ticks(pid)?);
+fn watched(pid: u32, at: Option<&str>) -> Result<f64, Box<dyn Error>> {
+    let (begin, before) = (Instant::now(), Life::of(pid)?.cpu);
     while begin.elapsed() < WINDOW {
         if let Some(at) = at {
             scrape(at)?;
         }
         std::thread::sleep(EVERY);
     }
-    let spent = f64::from(u32::try_from(ticks(pid)? - before)?) / TICKS;
+    let spent = Life::of(pid)?.cpu - before;
     Ok(spent * 1000.0 / begin.elapsed().as_secs_f64())
-}
-
-fn ticks(pid: i64) -> Result<u64, Box<dyn Error>> {
-    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat"))?;
-    let rest = stat.rsplit_once(')').ok_or("no stat")?.1;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    Ok(fields[11].parse::<u64>()? + fields[12].parse::<u64>()?)
 }
 
 fn scrape(at: &str) -> Tried {

@@ -1,7 +1,8 @@
 //! The parts of the campaign that ask whether something works: start and memory, load, backup, repair, killed parts, S3.
 //! Refuses to call something equal or mended that was not read from the nodes themselves.
 
-use super::{Lab, NAME, Sheet, Tried, until};
+use super::super::rig::until;
+use super::{Lab, NAME, Sheet, Tried};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{Read as _, Write as _};
@@ -54,15 +55,15 @@ fn there(lab: &Lab) -> Tried {
 pub(super) fn start(lab: &Lab, sheet: &mut Sheet) -> Tried {
     warm(lab)?;
     came_up(sheet, lab, &["stack", "up", NAME, "-n", "3"], THREE_NODES)?;
-    let scraped = until(Duration::from_secs(30), || {
-        let up = jobs_up(lab).ok()?;
-        ["helenus", "prometheus", "reaper"]
+    let scraped = until(Duration::from_secs(30), Duration::from_millis(500), || {
+        let up = jobs_up(lab).unwrap_or_default();
+        let all = ["helenus", "prometheus", "reaper"]
             .iter()
-            .all(|job| up.iter().any(|one| one == job))
-            .then_some(up)
-    });
+            .all(|job| up.iter().any(|one| one == job));
+        Ok(all.then_some(up))
+    })?;
     let said = scraped.as_ref().map_or(String::new(), |up| up.join(", "));
-    sheet.found("Prometheus has scraped all", scraped.is_ok(), &said, None)
+    sheet.found("Prometheus has scraped all", scraped.is_some(), &said, None)
 }
 
 pub(super) fn small(lab: &Lab, sheet: &mut Sheet) -> Tried {

@@ -2,7 +2,7 @@
 //! Refuses an archive whose sum is another.
 
 use super::super::rig::Rig;
-use sha2::{Digest as _, Sha256};
+use helenus_model::hex::sha256;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,10 +61,7 @@ impl Distribution {
         if !fetched.success() {
             return Err(format!("mvn: {fetched}").into());
         }
-        let sum: String = Sha256::digest(fs_err::read(&archive)?)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let sum = sha256(fs_err::read(&archive)?);
         if sum != SHA256 {
             return Err(format!("{ARCHIVE} has the sum {sum}, not {SHA256}").into());
         }

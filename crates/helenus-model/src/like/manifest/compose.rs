@@ -2,7 +2,6 @@
 //! Refuses to guess the value of a variable that the file only names.
 
 use super::draft::Draft;
-use super::fields::{self, Group};
 use super::pods::{Pod, image, is_image, is_telling, variable};
 use super::read::At;
 use super::{Class, ManifestError};
@@ -15,65 +14,6 @@ const READ: [&str; 6] = [
     "scale",
     "mem_limit",
     "cpus",
-];
-
-/// Keys of a service that are not.
-const SERVICE: &[Group] = &[
-    (
-        &[
-            "volumes",
-            "configs",
-            "secrets",
-            "env_file",
-            "tmpfs",
-            "build",
-            "command",
-            "entrypoint",
-        ],
-        Class::NotHere,
-        "files beside this one are not read: --set and --jvm bring what they say",
-    ),
-    (
-        &[
-            "networks",
-            "network_mode",
-            "ports",
-            "expose",
-            "hostname",
-            "container_name",
-            "dns",
-            "extra_hosts",
-            "links",
-        ],
-        Class::Replaced,
-        "an address: Helenus gives each node its own",
-    ),
-    (
-        &[
-            "healthcheck",
-            "depends_on",
-            "restart",
-            "init",
-            "stop_grace_period",
-            "ulimits",
-            "user",
-            "cap_add",
-            "cap_drop",
-            "sysctls",
-            "logging",
-            "labels",
-            "platform",
-            "read_only",
-            "privileged",
-            "profiles",
-            "pull_policy",
-            "tty",
-            "stdin_open",
-            "working_dir",
-        ],
-        Class::NotHere,
-        "there are no containers here",
-    ),
 ];
 
 /// Whether a file is one of Compose or Swarm.
@@ -199,9 +139,9 @@ fn one<'n>(
     }
     pod.join(draft, name, nodes);
     if let Some(deploy) = &deploy {
-        draft.rest(deploy, &["replicas", "resources"], fields::DEPLOY)?;
+        draft.rest(deploy, &["replicas", "resources"], "deploy")?;
     }
-    draft.rest(service, &READ, SERVICE)
+    draft.rest(service, &READ, "service")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a manifest comes to while it is read: data centres, settings, flags, and the fate of each field.
 //! Refuses two answers where a cluster has one: release, tokens, authenticator, collector.
 
-use super::fields::Group;
+use super::fields;
 use super::read::At;
 use super::{Manifest, ManifestError};
 use crate::like::{Class, Difference, shown};
@@ -147,23 +147,23 @@ impl Draft {
         &mut self,
         at: &At<'_>,
         read: &[&str],
-        groups: &[Group],
+        part: &str,
     ) -> Result<(), ManifestError> {
         for (key, value) in at.entries()? {
             if !read.contains(&key) {
-                self.unread(key, &value, read, groups);
+                self.unread(key, &value, read, part);
             }
         }
         Ok(())
     }
 
-    /// Tells of a key that nobody reads; `read` are its neighbours.
-    pub(super) fn unread(&mut self, key: &str, value: &At<'_>, read: &[&str], groups: &[Group]) {
-        let group = groups.iter().find(|(names, ..)| names.contains(&key));
-        if let Some((_, class, why)) = group {
-            return self.tell(value, *class, None, why);
+    /// Tells of a key of this part that nobody reads; `read` are its neighbours.
+    pub(super) fn unread(&mut self, key: &str, value: &At<'_>, read: &[&str], part: &str) {
+        let groups = fields::of(part);
+        if let Some(group) = groups.iter().find(|group| group.fields.contains(&key)) {
+            return self.tell(value, group.class, None, group.why);
         }
-        let known = groups.iter().flat_map(|(names, ..)| names.iter());
+        let known = groups.iter().flat_map(|group| &group.fields);
         let why = match nearest(key, known.chain(read).copied()) {
             Some(near) => format!("Helenus knows no such field; the nearest is {near}"),
             None => "Helenus knows no such field".to_owned(),

@@ -3,233 +3,16 @@
 
 use super::ManifestError;
 use super::draft::{Draft, Jvm};
-use super::fields;
 use super::read::{At, jvm_size};
+use crate::cells::rows;
 use crate::like::{Class, Difference};
 
 /// Options of both operators, with the flag that each stands for: one that ends in `=`, or is a size, takes the value.
-const OPTIONS: &[(&[&str], &str)] = &[
-    (&["heapSize", "heap_max_size", "max_heap_size"], "-Xmx"),
-    (&["heap_initial_size", "initial_heap_size"], "-Xms"),
-    (
-        &[
-            "heapNewGenSize",
-            "gc_cms_heap_size_young_generation",
-            "heap_size_young_generation",
-        ],
-        "-Xmn",
-    ),
-    (
-        &["vm_per_thread_stack_size", "per_thread_stack_size"],
-        "-Xss",
-    ),
-    (&["vm_enable_assertions", "enable_assertions"], "-ea"),
-    (
-        &["cassandra_available_processors"],
-        "-Dcassandra.available_processors=",
-    ),
-    (
-        &["cassandra_disable_auth_caches_remote_configuration"],
-        "-Dcassandra.disable_auth_caches_remote_configuration=",
-    ),
-    (
-        &["cassandra_expiration_date_overflow_policy"],
-        "-Dcassandra.expiration_date_overflow_policy=",
-    ),
-    (
-        &["cassandra_force_3_0_protocol_version"],
-        "-Dcassandra.force_3_0_protocol_version=",
-    ),
-    (
-        &["cassandra_force_default_indexing_page_size"],
-        "-Dcassandra.force_default_indexing_page_size=",
-    ),
-    (
-        &["cassandra_max_hint_ttl_seconds", "cassandra_max_hint_ttl"],
-        "-Dcassandra.maxHintTTL=",
-    ),
-    (
-        &["cassandra_metrics_reporter_config_file"],
-        "-Dcassandra.metricsReporterConfigFile=",
-    ),
-    (&["cassandra_ring_delay_ms"], "-Dcassandra.ring_delay_ms="),
-    (
-        &["cassandra_triggers_directory", "cassandra_triggers_dir"],
-        "-Dcassandra.triggers_dir=",
-    ),
-    (&["cassandra_write_survey"], "-Dcassandra.write_survey="),
-    (
-        &[
-            "vm_print_heap_histogram_on_out_of_memory_error",
-            "print_heap_histogram_on_out_of_memory_error",
-        ],
-        "-Dcassandra.printHeapHistogramOnOutOfMemoryError=",
-    ),
-    (
-        &[
-            "netty_eventloop_maxpendingtasks",
-            "io_netty_eventloop_maxpendingtasks",
-        ],
-        "-Dio.netty.eventLoop.maxPendingTasks=",
-    ),
-    (
-        &[
-            "netty_try_reflection_set_accessible",
-            "io_netty_try_reflection_set_accessible",
-        ],
-        "-Dio.netty.tryReflectionSetAccessible=",
-    ),
-    (
-        &["nio_maxcachedbuffersize", "jdk_nio_maxcachedbuffersize"],
-        "-Djdk.nio.maxCachedBufferSize=",
-    ),
-    (
-        &["nio_align_direct_memory", "page-align-direct-memory"],
-        "-Dsun.nio.PageAlignDirectMemory=",
-    ),
-    (
-        &["jdk_allow_attach_self", "jdk_attach_allow_attach_self"],
-        "-Djdk.attach.allowAttachSelf=",
-    ),
-    (
-        &["vm_prefer_ipv4", "java_net_prefer_ipv4_stack"],
-        "-Djava.net.preferIPv4Stack=",
-    ),
-    (
-        &["debug_disable_contended_annotations", "restrict-contended"],
-        "-XX:-RestrictContended",
-    ),
-    (
-        &["debug_enable_flight_recorder", "flight_recorder"],
-        "-XX:+FlightRecorder",
-    ),
-    (
-        &["debug_log_compilation", "log_compilation"],
-        "-XX:+LogCompilation",
-    ),
-    (
-        &["debug_non_safepoints", "debug-non-safepoints"],
-        "-XX:+DebugNonSafepoints",
-    ),
-    (
-        &["debug_preserve_frame_pointer", "preserve-frame-pointer"],
-        "-XX:+PreserveFramePointer",
-    ),
-    (
-        &[
-            "debug_unlock_commercial_features",
-            "unlock_commercial_features",
-        ],
-        "-XX:+UnlockCommercialFeatures",
-    ),
-    (
-        &[
-            "debug_unlock_diagnostic_vm_options",
-            "unlock-diagnostic-vm-options",
-        ],
-        "-XX:+UnlockDiagnosticVMOptions",
-    ),
-    (
-        &[
-            "gc_cms_initiating_occupancy_fraction",
-            "cms_initiating_occupancy_fraction",
-        ],
-        "-XX:CMSInitiatingOccupancyFraction=",
-    ),
-    (
-        &["gc_cms_wait_duration_ms", "cms_wait_duration"],
-        "-XX:CMSWaitDuration=",
-    ),
-    (
-        &["gc_cms_max_tenuring_threshold", "max_tenuring_threshold"],
-        "-XX:MaxTenuringThreshold=",
-    ),
-    (
-        &["gc_cms_survivor_ratio", "survivor_ratio"],
-        "-XX:SurvivorRatio=",
-    ),
-    (
-        &["gc_g1_conc_threads", "conc_gc_threads"],
-        "-XX:ConcGCThreads=",
-    ),
-    (
-        &[
-            "gc_g1_initiating_heap_occupancy_percent",
-            "initiating_heap_occupancy_percent",
-        ],
-        "-XX:InitiatingHeapOccupancyPercent=",
-    ),
-    (
-        &["gc_g1_max_gc_pause_ms", "max_gc_pause_millis"],
-        "-XX:MaxGCPauseMillis=",
-    ),
-    (
-        &["gc_g1_parallel_threads", "parallel_gc_threads"],
-        "-XX:ParallelGCThreads=",
-    ),
-    (
-        &[
-            "gc_g1_rset_updating_pause_time_percent",
-            "g1r_set_updating_pause_time_percent",
-        ],
-        "-XX:G1RSetUpdatingPauseTimePercent=",
-    ),
-    (
-        &["vm_always_pre_touch", "always_pre_touch"],
-        "-XX:+AlwaysPreTouch",
-    ),
-    (
-        &[
-            "vm_crash_on_out_of_memory_error",
-            "crash_on_out_of_memory_error",
-        ],
-        "-XX:+CrashOnOutOfMemoryError",
-    ),
-    (
-        &[
-            "vm_exit_on_out_of_memory_error",
-            "exit_on_out_of_memory_error",
-        ],
-        "-XX:+ExitOnOutOfMemoryError",
-    ),
-    (
-        &[
-            "vm_heap_dump_on_out_of_memory_error",
-            "heap_dump_on_out_of_memory_error",
-        ],
-        "-XX:+HeapDumpOnOutOfMemoryError",
-    ),
-    (
-        &[
-            "vm_disable_biased_locking",
-            "use_biased_locking",
-            "use-biased-locking",
-        ],
-        "-XX:-UseBiasedLocking",
-    ),
-    (
-        &["vm_disable_perf_shared_mem", "perf_disable_shared_mem"],
-        "-XX:+PerfDisableSharedMem",
-    ),
-    (
-        &["vm_enable_thread_priorities", "use_thread_priorities"],
-        "-XX:+UseThreadPriorities",
-    ),
-    (
-        &[
-            "vm_guaranteed_safepoint_interval_ms",
-            "guaranteed-safepoint-interval",
-        ],
-        "-XX:GuaranteedSafepointInterval=",
-    ),
-    (&["vm_resize_tlab", "resize_tlb"], "-XX:+ResizeTLAB"),
-    (
-        &["vm_string_table_size", "string_table_size"],
-        "-XX:StringTableSize=",
-    ),
-    (&["vm_use_numa", "use_numa"], "-XX:+UseNUMA"),
-    (&["vm_use_tlab", "use_tlb"], "-XX:+UseTLAB"),
-];
+fn known_options() -> Vec<(Vec<&'static str>, &'static str)> {
+    let rows = rows::<2>(include_str!("../../../data/like/options.tsv"));
+    rows.map(|[flag, names]| (names.split(' ').collect(), flag))
+        .collect()
+}
 
 /// Options that are lists of flags.
 const LISTS: [&str; 4] = [
@@ -443,14 +226,15 @@ pub(super) fn options(
     builder: bool,
     jvm: &mut Jvm,
 ) -> Result<(), ManifestError> {
-    let known: Vec<&str> = OPTIONS
+    let options = known_options();
+    let known: Vec<&str> = options
         .iter()
         .flat_map(|(names, _)| names.iter().copied())
         .chain(LISTS)
         .chain(COLLECTOR)
         .collect();
     for (key, value) in at.entries()? {
-        let option = OPTIONS.iter().find(|(names, _)| names.contains(&key));
+        let option = options.iter().find(|(names, _)| names.contains(&key));
         if LISTS.contains(&key) {
             let mut kept = Vec::new();
             for item in value.items()? {
@@ -465,7 +249,7 @@ pub(super) fn options(
             let kept = self::option(draft, &value, form, builder, jvm)?;
             jvm.put(names[0], kept.into_iter().collect());
         } else {
-            draft.unread(key, &value, &known, fields::JVM);
+            draft.unread(key, &value, &known, "jvm");
         }
     }
     Ok(())

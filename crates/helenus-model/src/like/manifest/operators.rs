@@ -3,9 +3,10 @@
 
 use super::ManifestError;
 use super::draft::{Draft, Jvm, Site};
+use super::jvm;
 use super::read::{At, Object};
-use super::{fields, jvm};
 use crate::like::Class;
+use crate::units::plural;
 use serde_json::{Map, Value};
 
 /// What is read at every level.
@@ -47,7 +48,7 @@ struct Level {
 pub(super) fn cluster(draft: &mut Draft, object: &Object<'_>) -> Result<(), ManifestError> {
     let spec = object.at.need("spec")?;
     let cassandra = spec.need("cassandra")?;
-    draft.rest(&spec, &["auth", "cassandra", "stargate"], fields::CLUSTER)?;
+    draft.rest(&spec, &["auth", "cassandra", "stargate"], "cluster")?;
     let of_all = level(draft, &cassandra, &["datacenterName", "datacenters"])?;
     let everywhere = stargate(draft, &spec)?;
     let list = cassandra.need("datacenters")?;
@@ -113,7 +114,7 @@ fn level(draft: &mut Draft, at: &At<'_>, own: &[&str]) -> Result<Level, Manifest
     if let Some(racks) = at.get("racks") {
         for rack in racks.items()? {
             level.racks.push(rack.need("name")?.text()?.to_owned());
-            draft.rest(&rack, &["name"], fields::RACK)?;
+            draft.rest(&rack, &["name"], "rack")?;
         }
     }
     if let Some(config) = at.get("config") {
@@ -144,7 +145,7 @@ fn level(draft: &mut Draft, at: &At<'_>, own: &[&str]) -> Result<Level, Manifest
         }
     }
     let read: Vec<&str> = LEVEL.iter().chain(own).copied().collect();
-    draft.rest(at, &read, fields::DATA_CENTER)?;
+    draft.rest(at, &read, "data_center")?;
     Ok(level)
 }
 
@@ -159,7 +160,7 @@ fn configured(draft: &mut Draft, at: &At<'_>, level: &mut Level) -> Result<(), M
             _ => {}
         }
     }
-    draft.rest(at, &CONFIG, fields::CONFIG)
+    draft.rest(at, &CONFIG, "config")
 }
 
 /// Keys over keys, maps merged as the operator does.
@@ -222,14 +223,13 @@ fn gateway(draft: &mut Draft, at: &At<'_>, read: &[&str]) -> Result<u32, Manifes
         Some(size) => size.nodes()?,
         None => 1,
     };
-    let word = if nodes == 1 { "node" } else { "nodes" };
-    let now = format!("{nodes} coordinator-only {word}");
+    let now = plural(nodes as usize, "coordinator-only node");
     let why = "Stargate's APIs are not here: Cassandra coordinates and holds no data";
     match at.get("size") {
         Some(size) => draft.tell(&size, Class::Replaced, Some(now), why),
         None => draft.add(format!("{}.size", at.path), now, why),
     }
-    draft.rest(at, read, fields::STARGATE)?;
+    draft.rest(at, read, "stargate")?;
     Ok(nodes)
 }
 

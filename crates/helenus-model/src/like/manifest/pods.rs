@@ -3,8 +3,8 @@
 
 use super::ManifestError;
 use super::draft::{Draft, Jvm, RACK, Site};
+use super::jvm;
 use super::read::{At, Object, jvm_size};
-use super::{fields, jvm};
 use crate::like::{Class, Difference, read_place};
 use crate::release::Release;
 use crate::topology::SINGLE_DATA_CENTER;
@@ -132,10 +132,10 @@ fn one<'n>(
             draft.tell(&what, Class::NotHere, None, "only Cassandra runs here");
         }
     }
-    draft.rest(&spec, &["replicas", "template"], fields::STATEFUL_SET)?;
-    draft.rest(&template, &["containers", "volumes"], fields::POD)?;
+    draft.rest(&spec, &["replicas", "template"], "stateful_set")?;
+    draft.rest(&template, &["containers", "volumes"], "pod")?;
     let read = ["name", "image", "env", "envFrom", "resources"];
-    draft.rest(&container, &read, fields::CONTAINER)?;
+    draft.rest(&container, &read, "container")?;
     site(draft, set, &spec, pod)
 }
 
@@ -291,7 +291,7 @@ fn files(draft: &mut Draft, map: &Object<'_>, pod: &mut Pod) -> Result<(), Manif
             _ => {}
         }
     }
-    draft.rest(&data, &FILES, fields::FILES)
+    draft.rest(&data, &FILES, "files")
 }
 
 /// The keys of a cassandra.yaml.
@@ -400,7 +400,7 @@ pub(super) fn variable(
             return Ok(());
         }
         _ => {
-            draft.unread(name, at, &VARIABLES, fields::VARIABLES);
+            draft.unread(name, at, &VARIABLES, "variables");
             return Ok(());
         }
     }

@@ -5,6 +5,7 @@ use super::content::Content;
 use super::query::Plan;
 use super::{Kind, MakerError};
 use crate::cql::CqlType;
+use crate::cql::quoted;
 use crate::cql::tokens::tokens;
 use crate::table::{ColumnKind, Table, TableColumn, qualify};
 use crate::workload::operation::Statement;
@@ -76,11 +77,6 @@ fn plan(
         number,
         name,
     })
-}
-
-/// A name in quotes: whatever it is, it is no keyword then.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn full_name(table: &Table) -> String {

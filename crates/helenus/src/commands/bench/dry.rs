@@ -84,7 +84,7 @@ pub(crate) fn dry_run(
             None,
             format!(
                 "your cluster {name} on Kubernetes, {} of generators in it",
-                crate::commands::up::plural(request.processes as usize, "pod")
+                helenus_model::units::plural(request.processes as usize, "pod")
             ),
         ),
         Where::Hosts { endpoints, .. } => {

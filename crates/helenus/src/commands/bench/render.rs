@@ -284,7 +284,7 @@ fn headline(report: &Report<'_>) -> String {
             "{} on Cassandra {} ({}, {}{}){}, {machine}",
             report.result.workload,
             c.release,
-            crate::commands::up::plural(c.nodes, "node"),
+            helenus_model::units::plural(c.nodes, "node"),
             presets(&c.presets),
             c.jvm.map_or_else(String::new, |jvm| format!(", JVM {jvm}")),
             client(c, report.plan.local_data_centre.as_deref())

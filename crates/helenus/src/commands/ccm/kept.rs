@@ -4,6 +4,7 @@
 use crate::error::{CommandError, code};
 use fs_err as fs;
 use helenus_cluster::state::Clusters;
+use helenus_cluster::stored;
 use helenus_model::format::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,10 +65,7 @@ impl Kept {
 
     /// Keeps it.
     pub(super) fn write(&self, state: &Path) -> Result<(), CommandError> {
-        let text = serde_json::to_vec_pretty(self)?;
-        let beside = state.join(format!("{FILE}.{}", std::process::id()));
-        fs::write(&beside, text)?;
-        Ok(fs::rename(&beside, state.join(FILE))?)
+        Ok(stored::write(&state.join(FILE), self)?)
     }
 
     /// The named cluster or else the current one, and what is kept of it.

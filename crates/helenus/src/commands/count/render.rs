@@ -2,11 +2,13 @@
 //! Refuses to hide that requests had to be asked again.
 
 use crate::ui::{Answers, Table};
+use helenus_model::cql::CqlValue;
 use helenus_model::scan::report::PartitionsTold;
 use helenus_model::scan::{CountReport, Large, NodeCount, RangeCount};
 use helenus_model::units::human_duration;
 use helenus_model::units::thousands;
 use helenus_model::units::whole as rounded;
+use helenus_record::csv::line;
 use std::time::Duration;
 
 /// Characters of the longest bar.
@@ -154,38 +156,23 @@ fn bar(number: u64, most: u64) -> String {
 
 /// The first line of a CSV of partitions.
 pub(super) fn csv_head(key: &[String]) -> String {
-    let names = key.iter().map(|name| field(name));
-    let names: Vec<String> = names.chain(["rows".to_owned()]).collect();
-    names.join(",") + "\n"
+    line(key.iter().cloned().chain(["rows".to_owned()]))
 }
 
 /// A line a partition.
 pub(super) fn csv(partitions: &[Large]) -> String {
-    let mut text = String::new();
-    for partition in partitions {
-        for value in &partition.key {
-            let shown = value.as_ref().map(ToString::to_string).unwrap_or_default();
-            text.push_str(&field(&shown));
-            text.push(',');
-        }
-        text.push_str(&format!("{}\n", partition.rows));
-    }
-    text
-}
-
-/// A field as RFC 4180 has it.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    let each = partitions.iter().map(|partition| {
+        let shown =
+            |value: &Option<CqlValue>| value.as_ref().map_or(String::new(), CqlValue::to_string);
+        let key = partition.key.iter().map(shown);
+        line(key.chain([partition.rows.to_string()]))
+    });
+    each.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use helenus_model::cql::CqlValue;
     use helenus_model::format::Format;
     use helenus_model::scan::PartitionSizes;
     use std::collections::BTreeMap;

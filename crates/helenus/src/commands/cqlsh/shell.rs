@@ -2,7 +2,6 @@
 //! Refuses to know where statements come from: a file, a pipe, a flag or a terminal.
 
 use super::{counting, interactive, read};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
@@ -13,6 +12,7 @@ use helenus_cql::table::{count_line, draw_rows};
 use helenus_cql::{ClientError, Layout, Rows, Statement, split_script};
 use helenus_model::cql::{CqlValue, uuid_text};
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;

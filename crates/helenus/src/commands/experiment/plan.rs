@@ -2,7 +2,6 @@
 //! Refuses to start anything.
 
 use super::{File, combinations, seed};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -16,7 +15,7 @@ use helenus_model::experiment::{
 };
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, human_duration, plural};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -3,13 +3,12 @@
 
 use super::plan::timing;
 use super::{combinations, open, stored};
-use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_model::experiment::{Planned, Progress, RunState, Timing, VERSION};
 use helenus_model::format::Format;
-use helenus_model::units::human_duration;
+use helenus_model::units::{human_duration, plural};
 use helenus_record::{ExperimentId, History, PlannedRun, StoredExperiment};
 use serde::Serialize;
 use std::time::Duration;

@@ -4,11 +4,11 @@
 use super::show::Shown;
 use super::words;
 use crate::cli::history::{Export, FormArg};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answered, Answers, Ui};
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use helenus_record::hdr_log::{self, LogChoice};
 use helenus_record::{History, RunId, csv};
 use serde::Serialize;

@@ -3,7 +3,6 @@
 
 use crate::commands::bench::render;
 use crate::commands::compare;
-use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_model::comparison::Side;
@@ -12,7 +11,7 @@ use helenus_model::format::Format;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{Header, Interval, MeasuredFrom};
 use helenus_model::telemetry::{self, FaultSeen, Reading};
-use helenus_model::units::{thousands, whole};
+use helenus_model::units::{plural, thousands, whole};
 use helenus_record::report::run_answer;
 use helenus_record::when::Utc;
 use helenus_record::{

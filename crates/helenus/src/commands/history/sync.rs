@@ -2,10 +2,10 @@
 //! Refuses to hide a file that could not be taken.
 
 use crate::cli::history::Sync;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use helenus_record::{History, RunId, Synced};
 use serde::Serialize;
 

@@ -1,11 +1,10 @@
 //! `helenus history trend`: one measure over many runs of one kind, and where it changed for good.
 
 use crate::cli::history::Trend as Flags;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_model::format::Format;
-use helenus_model::units::fixed;
+use helenus_model::units::{fixed, plural};
 use helenus_record::when::Utc;
 use helenus_record::{History, RunFilter, RunState, Series};
 use serde::Serialize;

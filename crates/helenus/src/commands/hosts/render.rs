@@ -4,7 +4,6 @@
 use crate::cli::elsewhere::Elsewhere;
 use crate::cli::hosts::{Containers, HostsPlace, Render};
 use crate::commands::elsewhere::asked;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use fs_err as fs;
@@ -15,6 +14,7 @@ use helenus_model::hosts::options::{Form, HostsError, Login, Options};
 use helenus_model::hosts::{HostsPlan, machines, render};
 use helenus_model::like::{InventoryHost, inventory};
 use helenus_model::plan::ClusterPlan;
+use helenus_model::units::plural;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 use std::path::Path;
 

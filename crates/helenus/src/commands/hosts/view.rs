@@ -3,7 +3,6 @@
 use super::{clusters, known};
 use crate::cli::hosts::Status;
 use crate::commands::status::Shown;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -13,6 +12,7 @@ use helenus_model::format::Format;
 use helenus_model::hosts::HostsPlan;
 use helenus_model::hosts::options::Form;
 use helenus_model::status::ClusterView;
+use helenus_model::units::plural;
 use serde::Serialize;
 
 /// The nodes of a cluster on hosts.

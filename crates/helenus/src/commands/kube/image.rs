@@ -2,7 +2,7 @@
 //! Refuses standard output: the file is for an engine, and the result is for whoever loads it.
 
 use crate::cli::kube::image::Image;
-use crate::commands::up::{Watcher, plural};
+use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Progress, Table, Ui};
@@ -13,7 +13,7 @@ use helenus_model::format::Format;
 use helenus_model::kube::image::ImageName;
 use helenus_model::kube::options::image_of;
 use helenus_model::release::Release;
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, plural};
 use serde::Serialize;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 
 use super::{clusters, known};
 use crate::cli::kube::acts::{Cql, Exec, Logs, Nodetool};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -11,6 +10,7 @@ use helenus_cluster::kube::{self, Door, KubeState, Kubectl, Pod};
 use helenus_cluster::pod::cql::{Answer, PodCql};
 use helenus_cql::{input, split_statements};
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 

@@ -4,7 +4,6 @@
 use super::asked;
 use crate::cli::elsewhere::Elsewhere;
 use crate::cli::kube::{KubePlace, KubeStack, Render};
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::outfile;
 use crate::ui::{Answers, Table, Ui};
@@ -14,6 +13,7 @@ use helenus_model::kube::options::{Form, Medusa, Options};
 use helenus_model::kube::{KubePlan, render};
 use helenus_model::plan::{NodeWords, PlanRequest};
 use helenus_model::preset::PresetName;
+use helenus_model::units::plural;
 use std::path::Path;
 
 impl Answers for KubePlan {

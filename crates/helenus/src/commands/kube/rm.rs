@@ -2,12 +2,12 @@
 
 use super::{clusters, failed, known};
 use crate::cli::kube::acts::Rm;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::kube::{self, Owned};
 use helenus_model::format::Format;
+use helenus_model::units::plural;
 use serde::Serialize;
 
 /// What was deleted, or would be.

@@ -3,7 +3,6 @@
 
 use super::{clusters, known};
 use crate::cli::kube::acts::Status;
-use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -11,6 +10,7 @@ use helenus_cluster::error::with_causes;
 use helenus_cluster::kube::{self, KubeState, Pod, Ring};
 use helenus_model::format::Format;
 use helenus_model::kube::waiting::Waiting;
+use helenus_model::units::plural;
 use serde::Serialize;
 
 /// Version of [`KubeStatus`] as JSON.

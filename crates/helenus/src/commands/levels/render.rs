@@ -195,7 +195,7 @@ pub(super) fn loads(all: &[Load]) -> String {
 }
 
 fn repeats(n: u32) -> String {
-    crate::commands::up::plural(n as usize, "repeat")
+    helenus_model::units::plural(n as usize, "repeat")
 }
 
 /// What all cells share.

@@ -3,14 +3,14 @@
 
 use super::StackTodo;
 use crate::cli::stack::{Backup, Repair, Restore, Verify, named};
-use crate::commands::up::{Watcher, plural};
+use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::stack::{self, Compared, MedusaEvent, Side};
 use helenus_model::format::Format;
 use helenus_model::stack::{Part, RepairRun};
-use helenus_model::units::thousands;
+use helenus_model::units::{plural, thousands};
 use serde::Serialize;
 use std::time::Duration;
 

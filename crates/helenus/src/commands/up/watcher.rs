@@ -1,13 +1,12 @@
 //! What happens while a cluster comes up or changes, as a moving line and as notes.
 //! Refuses to show a plan: it may have a person's secrets.
 
-use super::plural;
 use crate::ui::{Progress, Ui};
 use helenus_cluster::event::{Event, MemberEvent, PartEvent};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::store::StoreEvent;
 use helenus_model::stack::Part;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, human_duration, plural};
 
 /// Turns events into a moving line and into notes.
 pub(crate) struct Watcher<'a> {
