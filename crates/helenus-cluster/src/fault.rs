@@ -54,7 +54,7 @@ pub enum FaultTrouble {
         known: Vec<String>,
     },
     /// None of the nodes is as it must be.
-    #[error("{word}: none of {nodes} runs")]
+    #[error("{word}: none of {nodes} is running")]
     NoneRuns {
         /// Cluster.
         cluster: String,
@@ -131,7 +131,7 @@ impl Problem for FaultTrouble {
                  version 2 (systemd-run --user --scope -p Delegate=yes $SHELL)"
                     .into(),
             ),
-            Self::NotSlower { .. } => Some("slow it to less".into()),
+            Self::NotSlower { .. } => Some("use a lower percentage".into()),
             Self::Disk { .. } => Some(
                 "the disks are visible only where the cluster was brought up: use that shell, or its mount namespace"
                     .into(),

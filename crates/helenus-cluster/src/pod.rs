@@ -61,7 +61,7 @@ pub enum LauncherError {
     #[error("{0} is not set")]
     Variable(&'static str),
     /// The pod's address.
-    #[error("{0:?} is no address, and no name that has one")]
+    #[error("{0:?} is neither an IP address nor a name that resolves to one")]
     Address(String),
     /// The pod's configuration.
     #[error(transparent)]
@@ -73,10 +73,10 @@ pub enum LauncherError {
     #[error("cannot read the pod's configuration or start Java")]
     Io(#[from] io::Error),
     /// Certificates.
-    #[error("cannot speak TLS")]
+    #[error("cannot set up TLS")]
     Tls(#[from] TlsError),
     /// Keystores of certificates as PEM.
-    #[error("the certificates of the Secret are of no use")]
+    #[error("cannot use the certificates of the Secret")]
     Stores(#[from] SecureError),
     /// The node.
     #[error("the node does not answer")]
@@ -420,7 +420,7 @@ mod tests {
         let wrong = own_address(&env("no such name")).expect_err("no address");
         assert_eq!(
             wrong.to_string(),
-            "\"no such name\" is no address, and no name that has one"
+            "\"no such name\" is neither an IP address nor a name that resolves to one"
         );
         let none = variable(&Env::default(), POD_NAME).expect_err("not set");
         assert_eq!(none.to_string(), "POD_NAME is not set");

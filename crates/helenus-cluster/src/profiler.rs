@@ -52,7 +52,7 @@ pub enum ProfilerError {
         source: io::Error,
     },
     /// Somebody profiles the node already.
-    #[error("{node} is being profiled already")]
+    #[error("{node} is already being profiled")]
     Busy {
         /// Node.
         node: String,
@@ -68,7 +68,7 @@ pub enum ProfilerError {
         why: String,
     },
     /// What it wrote cannot be read.
-    #[error("what the profiler of {node} wrote cannot be read")]
+    #[error("cannot read the output of the profiler of {node}")]
     Stacks {
         /// Node.
         node: String,
@@ -76,7 +76,7 @@ pub enum ProfilerError {
         source: StacksError,
     },
     /// A file of it in the node's folder.
-    #[error("the files of the profiler of {node} cannot be used")]
+    #[error("cannot use the files of the profiler of {node}")]
     Io {
         /// Node.
         node: String,
@@ -98,7 +98,7 @@ impl Problem for ProfilerError {
         match self {
             Self::Jar { folder, source, .. } => Some(source.hint_of_tool(folder)),
             Self::Busy { .. } => Some(
-                "wait for the other command; a profile whose command was killed ends by itself soon after its time"
+                "wait for the other command; if it was killed, the profile ends soon after its duration"
                     .into(),
             ),
             Self::Refused { .. } => Some("`helenus logs` shows the node's own log".into()),

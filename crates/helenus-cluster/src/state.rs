@@ -222,7 +222,7 @@ pub enum StateError {
         source: ReadError,
     },
     /// Another helenus changes this cluster now.
-    #[error("another helenus is at work on cluster {0}")]
+    #[error("another helenus is working on cluster {0}")]
     Busy(String),
     /// A run measures this cluster now.
     #[error("a run is under way on cluster {cluster}: {by}")]
@@ -279,11 +279,11 @@ impl Problem for StateError {
                 "`helenus start {name}` starts it again, `helenus rm {name}` removes it"
             )),
             Self::Unreadable { name, .. } => {
-                Some(format!("`helenus rm {name}` removes it, whatever is in it"))
+                Some(format!("`helenus rm {name}` deletes the cluster and all its data"))
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
             Self::InUse { .. } => Some(
-                "wait until it has ended, or interrupt it; --force goes ahead and disqualifies it"
+                "wait until it has ended, or interrupt it; --force continues anyway and makes that run invalid"
                     .into(),
             ),
             Self::Io(_) => None,

@@ -285,7 +285,7 @@ pub enum IngestError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// The system fails.
-    #[error("the connections cannot be waited for")]
+    #[error("cannot wait for the connections")]
     Io(#[from] std::io::Error),
     /// The person's wish.
     #[error("interrupted after {} rows", thousands(*rows))]

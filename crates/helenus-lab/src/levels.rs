@@ -108,7 +108,7 @@ pub enum LevelsError {
     #[error(transparent)]
     Net(#[from] NetError),
     /// A keyspace or table could not be made.
-    #[error("cannot make keyspace {keyspace}")]
+    #[error("cannot create keyspace {keyspace}")]
     Schema {
         /// Its name.
         keyspace: String,
@@ -116,7 +116,7 @@ pub enum LevelsError {
         source: Box<ClientError>,
     },
     /// A keyspace with a cell's name already exists, so it is somebody else's.
-    #[error("keyspace {0} already exists and is not ours")]
+    #[error("keyspace {0} already exists and was not created by this command")]
     Taken(String),
     /// The history has cells of a comparison of this name: the two could not be distinguished.
     #[error("the history already has a comparison {0}")]

@@ -148,7 +148,7 @@ pub enum TargetError {
         source: Box<ClientError>,
     },
     /// Its release lacks a type that the workload's table has.
-    #[error("{} is a {}, which came with Cassandra {}.{}: {cluster} is {release}", need.column, need.cql_type, need.since.0, need.since.1)]
+    #[error("{} is a {}, which needs Cassandra {}.{} or later: {cluster} is {release}", need.column, need.cql_type, need.since.0, need.since.1)]
     Release {
         /// Name of the cluster.
         cluster: String,

@@ -32,7 +32,7 @@ pub struct Filling {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FillingError {
     /// Several tables at once.
-    #[error("{count} profiles cannot be filled at once")]
+    #[error("{count} profiles cannot be populated at once")]
     Several {
         /// How many there are.
         count: usize,
@@ -49,7 +49,7 @@ impl FillingError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Several { .. } => "fill one after the other",
+            Self::Several { .. } => "populate them one after the other",
             Self::NoInsert { .. } => "give a profile or a built-in workload",
         }
     }
@@ -265,7 +265,7 @@ impl ResumeError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Differs { .. } => {
-                "finish it with the same workload, seed and size, or start again with --anew (existing rows stay)"
+                "resume it with the same workload, seed and size, or start again with --anew (existing rows stay)"
             }
             Self::Counters => {
                 "empty the table (`helenus reset` empties the whole cluster), and start again with --anew"

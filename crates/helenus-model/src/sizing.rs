@@ -154,7 +154,9 @@ pub struct Line {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SizingError {
     /// Too little memory for one node.
-    #[error("{memory} of memory hold no node of Cassandra {version}: the least comes to {least}")]
+    #[error(
+        "{memory} of memory is too little for a node of Cassandra {version}: the smallest needs {least}"
+    )]
     TooSmall {
         /// Memory of the instance.
         memory: Bytes,
@@ -164,10 +166,10 @@ pub enum SizingError {
         least: Bytes,
     },
     /// No processor is left.
-    #[error("none of the machine's processors may be used")]
+    #[error("no processor of the machine is available")]
     NoProcessors,
     /// Instances would share a core.
-    #[error("{asked} instances on {cores} cores: each wants one at least")]
+    #[error("{asked} instances on {cores} cores: each needs at least one")]
     TooMany {
         /// Asked for.
         asked: u32,

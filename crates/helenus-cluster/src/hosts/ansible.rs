@@ -35,7 +35,7 @@ pub enum AnsibleError {
     #[error("ansible-core {0} is too old: {oldest} or newer is needed", oldest = oldest())]
     Old(String),
     /// It says no version.
-    #[error("ansible-playbook says no version")]
+    #[error("ansible-playbook --version printed no version")]
     NoVersion(String),
     /// It ended without having looked at any host.
     #[error("ansible did not run the playbook")]
@@ -47,7 +47,7 @@ pub enum AnsibleError {
     #[error("interrupted")]
     Interrupted,
     /// The system.
-    #[error("ansible cannot be run")]
+    #[error("cannot run ansible")]
     Io(#[from] io::Error),
 }
 
@@ -83,7 +83,7 @@ impl Problem for AnsibleError {
             }
             Self::Hosts(problems) => cure(problems),
             Self::NotRun(_) | Self::Io(_) => return None,
-            Self::Interrupted => "the same line again goes on from there".to_owned(),
+            Self::Interrupted => "run the same command again to continue".to_owned(),
         })
     }
 

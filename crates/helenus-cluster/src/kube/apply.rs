@@ -39,10 +39,10 @@ const GONE_WITHIN: Duration = Duration::from_secs(300);
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// Somebody else's.
-    #[error("{} exists already and is not of this cluster", .0.join(", "))]
+    #[error("{} already exists and does not belong to this cluster", .0.join(", "))]
     Foreign(Vec<String>),
     /// A namespace that a person named.
-    #[error("there is no namespace {0}")]
+    #[error("no such namespace: {0}")]
     NoNamespace(String),
     /// Pods that do not end.
     #[error("{} does not end", .0.join(", "))]
@@ -63,10 +63,9 @@ impl Problem for ApplyError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Foreign(_) => Some(
-                "give the cluster another --name; --namespace puts it into a namespace of yours"
-                    .to_owned(),
-            ),
+            Self::Foreign(_) => {
+                Some("use another --name, or another namespace with --namespace".to_owned())
+            }
             Self::NoNamespace(name) => Some(format!("kubectl create namespace {name}")),
             Self::Stays(_) => Some(
                 "its worker may be gone: kubectl get nodes; then `helenus kube rm` again"

@@ -74,8 +74,8 @@ impl Problem for OperatedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { .. } => Some("install K8ssandra's operators with their Helm chart (docs/kubernetes.md), or leave --as out: plain pods need no operator".to_owned()),
-            Self::Failed { .. } => Some("kubectl describe says more; the operator's log has all".to_owned()),
-            Self::Late { .. } => Some("wait longer with --timeout; the operator's log says what it does".to_owned()),
+            Self::Failed { .. } => Some("see kubectl describe and the operator's log".to_owned()),
+            Self::Late { .. } => Some("wait longer with --timeout; the operator's log shows its progress".to_owned()),
             Self::NoLogin { .. } => Some("give --user and --password-from".to_owned()),
             Self::Interrupted => None,
         }

@@ -294,14 +294,13 @@ impl DoubtKind {
                 "a generator ended during the run: its share of the load is missing",
                 "a generator was killed, evicted or cut off in a run [on Kubernetes](kubernetes.md) or with \
                  [agents](agents.md); names it, and when it ended. The others are merged without it",
-                "look why it ended, of a pod with kubectl describe pod and kubectl get events; run it again",
+                "find out why it ended (for a pod, with kubectl describe pod and kubectl get events), and run again",
             ),
             Self::ClockUnsure => caution(
                 "share",
                 "the clock of a generator elsewhere is known only roughly",
-                "half of the shortest round trip to it and what its clock moved during the run are together above 5 % \
-                 of an interval; names it. Latencies are not concerned: each is measured on one clock",
-                "use agents to which round trips are shorter, and let their clocks be synchronised",
+                "half of the shortest round trip to an agent plus the drift of its clock during the run is more than 5 % of an interval; names the agent. Latencies are not affected: each is measured on one clock",
+                "use agents with shorter round trips, and synchronise their clocks",
             ),
             Self::Throttled => caution(
                 "share",

@@ -138,7 +138,7 @@ pub enum HostsError {
         nodes: usize,
     },
     /// Hosts, and nobody who asks for them.
-    #[error("{0} places the nodes by itself: it takes no list of hosts")]
+    #[error("{0} assigns nodes to hosts itself and takes no list of hosts")]
     Hosts(&'static str),
     /// Not one address for each node.
     #[error("the cluster has {nodes} nodes; addresses in the list of hosts: {addresses}")]

@@ -250,7 +250,7 @@ fn put_ipv4(address: u32, out: &mut String) {
 }
 
 fn scaled(text: &str, places: usize) -> Result<i128, String> {
-    let wrong = || format!("{text:?} is no decimal number");
+    let wrong = || format!("{text:?} is not a decimal number");
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if places > 18 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return Err(wrong());
@@ -267,7 +267,7 @@ fn scaled(text: &str, places: usize) -> Result<i128, String> {
 fn day(text: &str) -> Result<i128, String> {
     match CqlValue::read(&CqlType::Date, text, Habits::default()) {
         Ok(CqlValue::Date(days)) => Ok(i128::from(days)),
-        _ => Err(format!("{text:?} is no date such as 2026-01-31")),
+        _ => Err(format!("{text:?} is not a date such as 2026-01-31")),
     }
 }
 

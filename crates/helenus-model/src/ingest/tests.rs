@@ -182,7 +182,7 @@ fn a_record_becomes_rows() {
     wishes.maps.clear();
     let error = Mapping::new(&table(), &wishes).unwrap_err().to_string();
     assert!(
-        error.starts_with("field \"country_code\" goes into no column of k.t"),
+        error.starts_with("field \"country_code\" matches no column of k.t"),
         "{error}"
     );
 }

@@ -166,7 +166,7 @@ pub enum PodError {
     #[error("{YAML_KEY} has no keys")]
     NoKeys,
     /// A new node that finds nobody to join.
-    #[error("a new node joins through others, and none of their names has an address")]
+    #[error("a new node joins through a seed, and no seed's name resolves to an address")]
     NoSeed,
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct LoadFiles {
     /// A field that goes into no column; may be repeated
     #[arg(long, value_name = "FIELD")]
     pub(crate) skip: Vec<String>,
-    /// A word that means null where it is not quoted; may be repeated [default: nothing; \N for tsv]
+    /// Unquoted text to read as null; may be repeated [default: nothing; \N for tsv]
     #[arg(long = "null", value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) nulls: Vec<String>,
     /// The character between two fields

@@ -458,7 +458,7 @@ fn notes(clusters: &[ClusterView]) -> String {
         if let Some(problem) = &cluster.problem {
             let name = &cluster.name;
             text.push_str(&format!(
-                "\n{name} is broken: {problem}\n`helenus rm {name}` removes it, whatever is in it\n"
+                "\n{name} is broken: {problem}\n`helenus rm {name}` deletes the cluster and all its data\n"
             ));
         }
     }

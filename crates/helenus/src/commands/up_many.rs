@@ -114,7 +114,7 @@ pub(crate) fn run(
     if request.stack.is_some() {
         let what = "--stack conflicts with --count: a stack belongs to one cluster";
         return Err(CommandError::new(code::USAGE, what)
-            .hint("`helenus stack up` adds one to a cluster that is there".to_owned()));
+            .hint("`helenus stack up` adds one to an existing cluster".to_owned()));
     }
     request.clusters = count;
     request.owner = super::up::owner(flags)?;

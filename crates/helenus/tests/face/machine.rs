@@ -73,13 +73,13 @@ fn wrong_machines_and_plans_are_refused_with_the_cure() {
     shot!(lab.run(&["plan", "--from", "8 coers, 64 GB"]), @r#"
     exit code: 2
     --- standard error
-    error: "8 coers" says nothing of a machine
+    error: "8 coers" does not describe a machine
     hint: did you mean cores?
     "#);
     shot!(lab.run(&["plan", "--from", "1 core, 200 MB"]), @"
     exit code: 2
     --- standard error
-    error: 200 MiB of memory hold no node of Cassandra 5.0.9: the least comes to 259 MiB
+    error: 200 MiB of memory is too little for a node of Cassandra 5.0.9: the smallest needs 259 MiB
     hint: plan for a machine with more memory; the smallest node here is `helenus up --preset tiny`
     ");
     lab.write(

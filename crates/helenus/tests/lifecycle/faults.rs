@@ -288,7 +288,7 @@ fn a_slowed_node_has_a_quota_until_it_is_healed() {
         exit code: 2
         --- standard error
         error: node1 is already limited to 50 % of a processor
-        hint: slow it to less
+        hint: use a lower percentage
         ");
     }
     lab.done(&["fault", "c", "slow", "10%", "node1"]);
@@ -506,7 +506,7 @@ fn a_fault_that_cannot_be_made_disqualifies_and_ctrl_c_heals() {
     assert_eq!(said.code, "5", "{said}");
     assert!(
         said.err
-            .contains("could not be made: another helenus is at work on cluster c"),
+            .contains("could not be made: another helenus is working on cluster c"),
         "{said}"
     );
     let told: Value = serde_json::from_str(&said.out).expect("JSON");

@@ -157,7 +157,7 @@ fn nodes_and_generator_have_processors_apart() {
         ),
         (
             "up d --gateway-heap 80M",
-            "error: --gateway-heap is of no use without nodes that only coordinate",
+            "error: --gateway-heap requires coordinator-only nodes",
         ),
         (
             "up d --instances 1 --node-cpus 0",

@@ -158,7 +158,7 @@ fn value(flags: &str, variable: Option<&str>, file: Option<&Path>) -> Result<Str
     let usage = |text: String| CommandError::new(code::USAGE, text);
     let value = match (variable, file) {
         (Some(name), _) => std::env::var(name).map_err(|_| {
-            usage(format!("the variable {name} is not set, or is no text"))
+            usage(format!("the variable {name} is not set, or is not text"))
                 .hint(format!("export {name} before, or name a file"))
         })?,
         (None, Some(path)) => input::text(path)?.trim_end_matches(['\n', '\r']).to_owned(),

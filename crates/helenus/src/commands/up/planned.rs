@@ -165,7 +165,7 @@ fn folders(instance: &Instance) -> Result<Option<Folders>, CommandError> {
                 "{folder} lies on the disk of the system: is the disk of the plan mounted?"
             );
             return Err(CommandError::new(code::ENVIRONMENT, text).hint(
-                "mount it, name another folder with --data-dir, or delete data_dirs and commitlog_dir in the plan: data are in the state folder then"
+                "mount it, name another folder with --data-dir, or delete data_dirs and commitlog_dir in the plan: by default, data are in the state folder"
                     .to_owned(),
             ));
         }
