@@ -237,7 +237,7 @@ fn cgroups(context: &Context) -> Finding {
         Ok(found) => finding(
             "cgroups",
             Weight::Good,
-            format!("{}: nodes can be limited", found.told()),
+            format!("{}: nodes can be limited", found.line()),
             None,
         ),
         Err(why) => finding(

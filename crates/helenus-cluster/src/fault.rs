@@ -32,7 +32,9 @@ pub enum FaultTrouble {
     #[error(transparent)]
     Words(#[from] FaultError),
     /// The same is done to the same nodes already.
-    #[error("'{fault}' cannot be applied to {nodes} of {cluster}: '{holds}' already holds there")]
+    #[error(
+        "'{fault}' cannot be applied to {nodes} of {cluster}: '{holds}' is already active there"
+    )]
     Holds {
         /// Cluster.
         cluster: String,
@@ -44,7 +46,7 @@ pub enum FaultTrouble {
         nodes: String,
     },
     /// Nothing of the kind holds.
-    #[error("no fault of cluster {cluster} holds at {target}")]
+    #[error("no fault of cluster {cluster} is active at {target}")]
     NoSuch {
         /// Cluster.
         cluster: String,
@@ -115,10 +117,10 @@ impl Problem for FaultTrouble {
         match self {
             Self::Words(e) => Some(e.hint.clone()),
             Self::Holds { cluster, .. } => Some(format!(
-                "`helenus fault {cluster}` lists what holds, `helenus heal {cluster} --all` ends it"
+                "`helenus fault {cluster}` lists active faults, `helenus heal {cluster} --all` ends it"
             )),
             Self::NoSuch { known, cluster, .. } if known.is_empty() => {
-                Some(format!("none holds in {cluster}"))
+                Some(format!("no fault is active in {cluster}"))
             }
             Self::NoSuch { target, known, .. } => {
                 Some(helenus_model::topology::name_hint(target, known))

@@ -101,7 +101,7 @@ fn lines(text: &str) -> Vec<Disturbance> {
         .collect()
 }
 
-/// All that was ever written down of a cluster that is there; of one that is gone nothing.
+/// All that was ever written down of an existing cluster; of one that is gone nothing.
 pub fn disturbances(clusters: &Clusters, cluster: &str) -> Vec<Disturbance> {
     let text = fs::read_to_string(clusters.folder(cluster).join(JOURNAL));
     lines(&text.unwrap_or_default())

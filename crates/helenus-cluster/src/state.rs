@@ -4,7 +4,7 @@
 use crate::alive;
 use crate::error::{Class, Problem};
 use crate::limits::Limits;
-use crate::marks::{BaselineMark, Given};
+use crate::marks::{BaselineMark, SchemaMark};
 use crate::process;
 pub use crate::process::{Owner, started_at};
 use fs_err as fs;
@@ -63,8 +63,8 @@ pub struct ClusterState {
     #[serde(default)]
     pub baseline: BaselineMark,
     /// The schema that came with `up`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given: Option<Given>,
+    #[serde(default, rename = "given", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<SchemaMark>,
     /// Where user, password and certificates are; open where the cluster asks for none.
     #[serde(default, skip_serializing_if = "Access::is_open")]
     pub access: Access,

@@ -147,7 +147,7 @@ pub fn run(
     bench.finish(first_error)
 }
 
-/// Looks at a cluster that is there already.
+/// Looks at a cluster that already exists.
 ///
 /// # Errors
 /// Nobody answers, it is another's that was not named, or it is one that is yet to be made.

@@ -84,7 +84,7 @@ pub enum ExperimentEvent<'a> {
     },
     /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
-    /// What is waited for while the nodes of a cluster that is there start anew.
+    /// What is waited for while the nodes of an existing cluster start anew.
     Anew(&'a str),
     /// The nodes of this cluster start as they were before.
     PutsBack(&'a str),

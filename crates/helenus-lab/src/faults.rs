@@ -429,7 +429,7 @@ pub fn check_request(context: &Context, request: &BenchRequest) -> Result<(), Cl
     check(&request.faults, &plan)
 }
 
-/// Whether a script can be carried out in a cluster that is there or planned.
+/// Whether a script can be carried out in an existing cluster or planned.
 ///
 /// # Errors
 /// A target that there is not, or faults that get in each other's way.

@@ -100,7 +100,7 @@ impl Target {
 
 /// What a person gave to get into a cluster that they named by its addresses.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct HostAccess {
     /// For the look at it, with the values.
     pub options: ConnectOptions,
     /// For the generator: where the values are.
@@ -218,7 +218,7 @@ pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetErr
 ///
 /// # Errors
 /// There is none of that name, its context leads elsewhere now, or a pod of it does not serve.
-pub fn kube(context: &Context, name: &str, given: &Given) -> Result<Target, TargetError> {
+pub fn kube(context: &Context, name: &str, given: &HostAccess) -> Result<Target, TargetError> {
     let there = KubeTarget::look(context, name, given.access.clone())?;
     let nodes = there.nodes()?;
     let mut gateways: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
@@ -267,7 +267,7 @@ pub fn hosts(
     context: &Context,
     endpoints: &[SocketAddr],
     named: Option<&str>,
-    given: &Given,
+    given: &HostAccess,
 ) -> Result<Target, TargetError> {
     let mut first: Option<(Sight, Verdict)> = None;
     let mut hosts = None;
@@ -304,7 +304,7 @@ pub fn hosts(
     })
 }
 
-impl Given {
+impl HostAccess {
     /// What the person gave; if nothing, and the cluster is ours, what it needs.
     fn access_to(&self, cluster: Option<&ClusterState>) -> Access {
         match cluster {

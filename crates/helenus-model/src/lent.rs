@@ -1,4 +1,4 @@
-//! What an experiment may change in the nodes of a cluster that is there, on Kubernetes or on hosts, and the plan that comes
+//! What an experiment may change in the nodes of an existing cluster, on Kubernetes or on hosts, and the plan that comes
 //! of it. Refuses what would make another cluster of it.
 
 use crate::plan::{ClusterPlan, PlanError, PlanRequest, plan};
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Keys, as flags without their dashes, that the nodes of a cluster can be given anew.
 pub const CHANGES: [&str; 6] = ["preset", "heap", "new-heap", "set", "jvm", "cpus"];
 
-/// Why a key cannot be changed in a cluster that is there, and what to do instead.
+/// Why a key cannot be changed in an existing cluster, and what to do instead.
 const FIXED: [(&[&str], &str, &str); 7] = [
     (
         &["nodes", "dc", "coordinators", "tokens"],
@@ -96,7 +96,7 @@ pub struct Unchangeable {
     pub hint: &'static str,
 }
 
-/// Whether an experiment on a cluster that is there may set this key.
+/// Whether an experiment on an existing cluster may set this key.
 ///
 /// # Errors
 /// Why not.

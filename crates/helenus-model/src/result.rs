@@ -16,7 +16,7 @@ use crate::steady::{Steadiness, SteadyState};
 use crate::tail::{Evidence, Tail};
 use crate::telemetry::Emulated;
 use crate::trace::Traces;
-use crate::workload::own::Unchecked;
+use crate::workload::user_statements::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -76,7 +76,7 @@ pub struct MachinePlan {
     pub release: String,
     /// Feature number of the JDK.
     pub jdk: u32,
-    /// Whether that JDK is on the machine; absent where nobody knows.
+    /// Whether that JDK is on the machine; absent if that is not known.
     pub jdk_found: Option<bool>,
     /// What should be known before the plan is followed.
     pub cautions: Vec<String>,

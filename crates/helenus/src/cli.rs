@@ -518,7 +518,7 @@ pub(crate) struct Collect {
     /// The archive [default: helenus-NAME.tar.gz]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
     /// List what would be in it, write nothing

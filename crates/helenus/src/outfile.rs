@@ -63,7 +63,7 @@ pub(crate) fn is_output(path: &Path) -> bool {
     path == Path::new("-") || standing(path).is_ok_and(|there| there == Standing::Output)
 }
 
-/// A file to write to as things happen: made, emptied, or the stream that is there.
+/// A file to write to as things happen: made, emptied, or an open stream.
 ///
 /// # Errors
 /// As [`standing`], or it cannot be opened.

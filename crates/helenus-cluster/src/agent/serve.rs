@@ -4,7 +4,8 @@
 use crate::machine;
 use crate::telemetry::monotonic_ns;
 use helenus_model::agent::{
-    AgentLine, CLOCK_WORD, Ended, Greeting, Hello, RUN_WORD, Refusal, Refused, Told, VERSION,
+    AgentLine, CLOCK_WORD, ClockReading, Ended, Greeting, Hello, RUN_WORD, Refusal, Refused,
+    VERSION,
 };
 use helenus_model::format::Format;
 use serde::Serialize;
@@ -100,7 +101,7 @@ impl Agent {
                 let done = match (number, line.as_str()) {
                     (Some(number), _) => say(
                         &output,
-                        &AgentLine::Clock(Told {
+                        &AgentLine::Clock(ClockReading {
                             number,
                             monotonic_ns: monotonic_ns(),
                         }),

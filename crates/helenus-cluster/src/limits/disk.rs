@@ -77,7 +77,7 @@ impl DiskHeld {
     }
 
     /// In words, such as `vda: 100 MiB/s read, by cgroup v2`.
-    pub fn told(&self, kind: Kind) -> String {
+    pub fn line(&self, kind: Kind) -> String {
         let speed = disk_speed(self.figures());
         let but = self.but.as_ref();
         let but = but.map_or_else(String::new, |but| format!("; {but}"));

@@ -124,7 +124,7 @@ pub enum ClientError {
         message: String,
     },
     /// The server answered with an error.
-    // Not a source: the chain of causes would say the same words twice.
+    // Not a source: the chain of causes would repeat the same words.
     #[error("{error}")]
     Server {
         /// The error.

@@ -3,7 +3,7 @@
 
 use crate::generator::Agents;
 use crate::ledger;
-use crate::target::Given;
+use crate::target::HostAccess;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_model::bench::{Load, Shape};
 use helenus_model::doubt::threshold;
@@ -29,7 +29,7 @@ pub enum Where {
         /// Its name.
         name: String,
         /// To get in there.
-        given: Box<Given>,
+        given: Box<HostAccess>,
     },
     /// Addresses.
     Hosts {
@@ -40,7 +40,7 @@ pub enum Where {
         /// Exact name given with the explicit flag.
         named: Option<String>,
         /// To get in there.
-        given: Box<Given>,
+        given: Box<HostAccess>,
     },
 }
 

@@ -83,7 +83,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         stack: _,
     } = up;
     let PopulateRequest {
-        filling,
+        data,
         replication_factor,
         consistency,
         // How fast, how patiently, how often.
@@ -92,14 +92,14 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         rate_per_s: _,
         in_flight: _,
         tries: _,
-        care: _,
+        raise_settings: _,
         verify: _,
         anew: _,
         settle_within: _,
     } = populate;
     let set: Vec<_> = set.iter().filter(|(key, _)| shapes_files(key)).collect();
     let nodes = (topology, preset, tokens, initial_tokens, set, like);
-    let rows = (filling, replication_factor, consistency);
+    let rows = (data, replication_factor, consistency);
     format!("{nodes:?} {security:?} {source:?} {fake:?} {by_node:?} {rows:?}")
 }
 

@@ -1,4 +1,4 @@
-//! An experiment in a cluster that is there, on Kubernetes or on hosts: each restart starts its nodes anew with other
+//! An experiment in an existing cluster, on Kubernetes or on hosts: each restart starts its nodes anew with other
 //! settings, and at the end they are put back. Refuses a cluster with keyspaces of its own: runs drop what they made.
 
 mod hosts;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Longest wait until a cluster serves again as it was.
 const PUT_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// What the nodes of a cluster that is there are given in a restart.
+/// What the nodes of an existing cluster are given in a restart.
 #[derive(Debug, Clone)]
 pub struct LentNodes {
     /// Cassandra's part of their cluster, with the settings of the restart.
@@ -81,7 +81,7 @@ impl Problem for LentError {
     }
 }
 
-/// A cluster that is there, whose nodes an experiment may have.
+/// An existing cluster, whose nodes an experiment may have.
 trait Lender {
     /// Its name.
     fn name(&self) -> &str;

@@ -37,12 +37,12 @@ impl fmt::Display for Scripted {
 const BEFORE: &str = ", made before the run";
 
 /// The words in which a run tells of a fault that was there when it began.
-pub fn told_before(fault: &Fault) -> String {
+pub fn words_before_run(fault: &Fault) -> String {
     format!("{fault}{BEFORE}")
 }
 
 /// The fault that the words of a run speak of, be it one of its time line or one from before; none where they are others.
-pub fn spoken_of(words: &str) -> Option<Fault> {
+pub fn fault_in_words(words: &str) -> Option<Fault> {
     match words.strip_suffix(BEFORE) {
         Some(fault) => Fault::parse(fault).ok(),
         None => Scripted::parse(words).ok().map(|one| one.fault),

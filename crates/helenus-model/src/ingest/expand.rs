@@ -1,7 +1,7 @@
 //! Records that stand for many rows: ranges of numbers, addresses and dates.
 //! Refuses to hold a range: each element is computed when its turn comes.
 
-use super::expr::{Expr, Given, Words, address};
+use super::expr::{Expr, RowInput, Words, address};
 use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue};
 use crate::nearest::nearest;
@@ -103,7 +103,7 @@ impl Expand {
     ///
     /// # Errors
     /// Bounds that are no such values, or in the wrong order.
-    pub fn open(&self, given: &Given<'_>) -> Result<Expansion, String> {
+    pub fn open(&self, given: &RowInput<'_>) -> Result<Expansion, String> {
         let mut texts = Vec::new();
         for argument in &self.arguments {
             let text = argument.text(given)?;

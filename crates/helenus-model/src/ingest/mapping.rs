@@ -1,7 +1,7 @@
 //! Which column of a table gets what of a record, and a record's values by the columns' types.
 //! Refuses tables whose writes cannot be repeated, and names that nothing is known of.
 
-use super::{Expand, Expr, Given, Words};
+use super::{Expand, Expr, RowInput, Words};
 use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue, identifier};
 use crate::nearest::nearest;
@@ -278,7 +278,7 @@ impl Mapping {
     ///
     /// # Errors
     /// What is no point in time, and null.
-    pub fn dated(&self, given: &Given<'_>) -> Result<Option<i64>, Wrong> {
+    pub fn dated(&self, given: &RowInput<'_>) -> Result<Option<i64>, Wrong> {
         let Some(expr) = &self.timestamp else {
             return Ok(None);
         };
@@ -310,7 +310,7 @@ impl Mapping {
     ///
     /// # Errors
     /// What is no value of the column's type, and null for a key.
-    pub fn value(&self, target: usize, given: &Given<'_>) -> Result<Option<CqlValue>, Wrong> {
+    pub fn value(&self, target: usize, given: &RowInput<'_>) -> Result<Option<CqlValue>, Wrong> {
         let target = &self.targets[target];
         let wrong = |why: String| Wrong {
             column: target.name.clone(),

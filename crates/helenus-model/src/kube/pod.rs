@@ -227,7 +227,7 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Whether the node joins a cluster that is there, and streams its part from the others. One that was cut off in the
+    /// Whether the node joins an existing cluster, and streams its part from the others. One that was cut off in the
     /// middle still does; one that has joined does not do it again.
     pub fn joins(&self, config: &PodConfig) -> bool {
         let begins = || self.formed || !config.tokens.contains_key(&self.name);

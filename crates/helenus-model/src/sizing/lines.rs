@@ -46,7 +46,7 @@ pub(super) fn settings(sizing: &Sizing<'_>, cpus: u32) -> BTreeMap<String, Value
         wanted.push(("compaction_throughput", json!("128MiB/s")));
     }
     let own = wanted.into_iter().filter_map(|(key, value)| {
-        let checked = sizing.release.own(key, &value).ok()?;
+        let checked = sizing.release.translate(key, &value).ok()?;
         Some((checked.name, checked.value))
     });
     own.collect()

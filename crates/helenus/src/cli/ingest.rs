@@ -68,7 +68,7 @@ pub(crate) struct LoadFiles {
     /// Rows that one record stands for: int_range, number_range, date_range, ipv4_range, ipv4_prefix, ipv6_range
     #[arg(long, value_name = "NAME: RANGE(FROM, TO)")]
     pub(crate) expand: Option<String>,
-    /// A field that goes into no column; may be repeated
+    /// A field to ignore; may be repeated
     #[arg(long, value_name = "FIELD")]
     pub(crate) skip: Vec<String>,
     /// Unquoted text to read as null; may be repeated [default: nothing; \N for tsv]

@@ -121,7 +121,7 @@ pub(crate) fn of(flags: &AgentFlags, place: &Where) -> Result<Agents, CommandErr
         return Ok(Agents::default());
     }
     if let Where::Ephemeral(_) = place {
-        let text = "agents need a cluster that is there: an ephemeral one is for this machine";
+        let text = "agents need an existing cluster: an ephemeral one is for this machine";
         return Err(CommandError::new(code::USAGE, text).hint(
             "name it with --cluster or --hosts, with addresses that the agents can reach"
                 .to_owned(),

@@ -70,7 +70,7 @@ pub(crate) fn ready() -> String {
     format!(r#"{{"items": [{}]}}"#, serves(0))
 }
 
-/// A lab with one context, and a cluster that is there as soon as it is applied.
+/// A lab with one context, and an existing cluster as soon as it is applied.
 pub(crate) fn lab() -> TestLab {
     let mut lab = TestLab::new();
     lab.program("bin/kubectl", KUBECTL);

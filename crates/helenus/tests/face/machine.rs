@@ -163,7 +163,7 @@ fn production_settings_are_held_against_a_machine() {
 
     max-map-count: every mapped SSTable takes maps; without one a node stops; Cassandra's own start-up checks
     read-ahead: small random reads throw away what is read ahead; Intel's tuning guide for Cassandra on Xeon, start-up script
-      promised: up to 100 % more throughput, for rows of about 1 KB, mostly read
+      claimed effect: up to 100 % more throughput, for rows of about 1 KB, mostly read
       measured: read-ahead=8K -2.0 % (-5.2 % to +1.3 %) on two processors: no difference above 5.2 %; docs/experiments/xeon-guide.md
     ");
     let good = ["doctor", "--production", "--from", "4 processors, 8 GB"];

@@ -469,7 +469,7 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     shot!(lab.run(&["run", "kv", "--count", "9", "--agent", "host1:7077"]), @"
     exit code: 2
     --- standard error
-    error: agents need a cluster that is there: an ephemeral one is for this machine
+    error: agents need an existing cluster: an ephemeral one is for this machine
     hint: name it with --cluster or --hosts, with addresses that the agents can reach
     ");
     // Nobody's attempt took the agent's one command, and none is in the history.

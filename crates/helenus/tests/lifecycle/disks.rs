@@ -118,20 +118,20 @@ fn a_full_disk_holds_until_it_is_healed() {
     shot!(lab.run(&["fault", "c", "disk-full", "2"]), @"
     exit code: 0
     --- standard output
-    c: disk-full node2 holds (node2); `helenus heal c node2` ends it
+    c: disk-full node2 is active (node2); `helenus heal c node2` ends it
     ");
     assert_eq!(free(&lab, "node2"), 0);
     assert!(free(&lab, "node1") > 100 << 20);
     let listed = lab.done(&["list"]);
     assert!(
-        listed.contains("disk-full node2 holds in c: `helenus heal c node2` ends it"),
+        listed.contains("disk-full node2 is active in c: `helenus heal c node2` ends it"),
         "{listed}"
     );
     shot!(lab.run(&["fault", "c", "disk-full", "node2"]), @"
     exit code: 2
     --- standard error
-    error: 'disk-full node2' cannot be applied to node2 of c: 'disk-full node2' already holds there
-    hint: `helenus fault c` lists what holds, `helenus heal c --all` ends it
+    error: 'disk-full node2' cannot be applied to node2 of c: 'disk-full node2' is already active there
+    hint: `helenus fault c` lists active faults, `helenus heal c --all` ends it
     ");
     // A node that bears it is left alone.
     let before = pid(&lab, 2);

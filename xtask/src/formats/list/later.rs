@@ -19,7 +19,7 @@ pub(super) const LATER: &[Entry] = &[
     kept(
         "care",
         1,
-        ("helenus-cluster/src/care.rs", "Raised"),
+        ("helenus-cluster/src/raised_settings.rs", "Raised"),
         "a file of the cluster while `populate` writes",
     ),
     printed(

@@ -336,7 +336,7 @@ fn rows(of: &Combination) -> u64 {
     let Some(populate) = &of.populate else {
         return 0;
     };
-    let filling = &populate.filling;
+    let filling = &populate.data;
     (filling.partitions as f64 * filling.rows_per_partition()).round() as u64
 }
 

@@ -182,7 +182,7 @@ fn again(
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     }
     // What an experiment has left is no longer of interest.
-    let (_, before) = old.own();
+    let (_, before) = old.permanent_plan();
     let options = Options {
         id: before.id.clone(),
         replicas: before.replicas.clone(),

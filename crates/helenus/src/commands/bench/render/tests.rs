@@ -163,7 +163,7 @@ fn a_first_summary_with_two_cautions_takes_fifteen_lines() {
         plan_hash: String::new(),
         workload: "standard1".to_owned(),
         seed: Seed(1),
-        start_means: StartMeans::SlotTaken,
+        start_means: StartMeans::Socket,
         pacing: Pacing::Sleep,
         began_wall_ns: 0,
         generator: None,

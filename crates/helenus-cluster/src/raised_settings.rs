@@ -11,7 +11,7 @@ use crate::settings::PutBack;
 use crate::state::{ClusterState, started_at};
 use fs_err as fs;
 use helenus_model::format::Format;
-use helenus_model::populate::{CARED_FOR, care};
+use helenus_model::populate::{RAISED_SETTINGS, raised_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -101,14 +101,14 @@ pub fn raise(context: &Context, state: &ClusterState) -> Result<Vec<RaisedSettin
 
 /// By attribute: what it is, and what a load needs it to be.
 fn wanted(mbeans: &Mbeans, cores: usize) -> Result<BTreeMap<String, (i64, i64)>, ClusterError> {
-    let asks = CARED_FOR.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
+    let asks = RAISED_SETTINGS.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
     let answers = mbeans.bulk(&asks)?;
-    let pairs = CARED_FOR.iter().zip(answers);
+    let pairs = RAISED_SETTINGS.iter().zip(answers);
     Ok(pairs
         .filter_map(|(attribute, answer)| {
             // A release that lacks one has nothing to raise.
             let now = answer.ok()?.as_i64()?;
-            let to = care(attribute, now, cores)?;
+            let to = raised_value(attribute, now, cores)?;
             Some(((*attribute).to_owned(), (now, to)))
         })
         .collect())
