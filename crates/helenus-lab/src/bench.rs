@@ -93,7 +93,7 @@ pub fn run(
     request: &BenchRequest,
     events: &mut dyn FnMut(LabEvent<'_>),
 ) -> Result<Finished, BenchError> {
-    faults::check_request(context, request)?;
+    request.check_faults(context)?;
     let place = match &request.place {
         Where::Ephemeral(_) => Place::Ephemeral,
         Where::Cluster(_) | Where::Kube { .. } => Place::Owned,

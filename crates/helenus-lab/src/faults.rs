@@ -5,7 +5,6 @@ mod before;
 
 pub(crate) use before::Before;
 
-use crate::bench::{BenchRequest, Where};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::fault::{Ends, FaultTrouble, Patience};
@@ -410,23 +409,6 @@ fn readings(
         }),
     };
     at.into_iter().map(of).collect()
-}
-
-/// Whether the faults of a request can be done where it goes, as far as that is known before it starts.
-///
-/// # Errors
-/// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.
-pub fn check_request(context: &Context, request: &BenchRequest) -> Result<(), ClusterError> {
-    if request.faults.is_empty() {
-        return Ok(());
-    }
-    let plan = match &request.place {
-        Where::Ephemeral(up) => context.dry_run(up)?,
-        Where::Cluster(name) => context.clusters.load(name)?.plan,
-        // Whose it is is not known before it is looked at.
-        Where::Hosts { .. } | Where::Kube { .. } => return Ok(()),
-    };
-    check(&request.faults, &plan)
 }
 
 /// Whether a script can be carried out in an existing cluster or planned.

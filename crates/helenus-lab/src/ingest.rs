@@ -1,22 +1,27 @@
 //! A load: files are read and made into rows on one thread and written on another, resumable, and compared at the end.
 //! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
 
-mod columnar;
 mod distinct;
 mod encoding;
-mod gather;
-mod keeper;
 mod limit;
 mod packed;
 mod parts;
-mod proof;
 mod record;
-mod send;
+
+mod columnar;
+
+mod keeper;
 mod source;
+mod walk;
+
+mod gather;
+mod proof;
+
+mod send;
+
 mod sstable;
 #[cfg(test)]
 pub(crate) mod tests;
-mod walk;
 
 pub use proof::{Proof, SampleProof};
 pub use record::record;

@@ -1,47 +1,56 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+// What flags have in common.
 pub(crate) mod agent;
 pub(crate) mod baseline;
 pub(crate) mod ccm;
-pub(crate) mod cluster;
 pub(crate) mod compare;
-pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod doors;
-pub(crate) mod elsewhere;
 pub(crate) mod env;
 pub(crate) mod experiment;
 pub(crate) mod fault;
-pub(crate) mod flame;
 pub(crate) mod guard;
-pub(crate) mod history;
-pub(crate) mod hosts;
-pub(crate) mod ingest;
-pub(crate) mod kube;
-pub(crate) mod ledger;
-pub(crate) mod levels;
-pub(crate) mod life;
-pub(crate) mod load;
-pub(crate) mod machine;
 pub(crate) mod many;
 pub(crate) mod metrics;
-pub(crate) mod nb;
 pub(crate) mod node;
 pub(crate) mod on;
 pub(crate) mod pod;
 pub(crate) mod report;
 pub(crate) mod reset;
-pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod site;
-pub(crate) mod stack;
+pub(crate) mod words;
+pub(crate) mod wrong;
+
+// Commands of one kind.
+pub(crate) mod flame;
+pub(crate) mod history;
+pub(crate) mod life;
+pub(crate) mod machine;
+pub(crate) mod run;
 pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod upgrade;
-pub(crate) mod words;
+
+// Clusters and workloads.
+pub(crate) mod cluster;
+pub(crate) mod count;
 pub(crate) mod workload;
-pub(crate) mod wrong;
+
+// Loads.
+pub(crate) mod elsewhere;
+pub(crate) mod ingest;
+pub(crate) mod ledger;
+pub(crate) mod load;
+pub(crate) mod stack;
+
+// Commands that are made of others.
+pub(crate) mod hosts;
+pub(crate) mod kube;
+pub(crate) mod levels;
+pub(crate) mod nb;
 
 pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, Extras, PinArg};
 pub(crate) use self::life::{Start, Stop};

@@ -1,12 +1,14 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
-mod beside;
 pub(crate) mod distance;
-pub(crate) mod dry;
 pub(crate) mod faults;
 mod generators;
+
+mod beside;
+pub(crate) mod dry;
 mod live;
+
 pub(crate) mod render;
 
 pub(crate) use live::Live;
