@@ -298,7 +298,7 @@ impl Context {
         Ok(healed)
     }
 
-    /// Whether a fault still is as it was made; false where somebody else undid or healed it.
+    /// Whether a fault still is as it was made; false if it was undone or healed meanwhile.
     ///
     /// # Errors
     /// The cluster or its journal cannot be read.

@@ -113,7 +113,8 @@ impl Ask {
         Self(json!({"type": "write", "mbean": mbean, "attribute": attribute, "value": value}))
     }
 
-    /// Calls an operation; one of several with the same name is chosen by its signature, such as `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
+    /// Calls an operation; one of several with the same name is chosen by its signature, such as
+    /// `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
     pub fn exec(mbean: &str, operation: &str, arguments: &[Value]) -> Self {
         Self(
             json!({"type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments}),

@@ -51,7 +51,7 @@ pub enum Leave {
     Decommission,
     /// It is dead: those that hold copies stream.
     Remove,
-    /// It is dead, and nobody streams: gossip is told that it is gone.
+    /// It is dead, and nothing is streamed: gossip marks it as gone.
     Assassinate,
 }
 

@@ -18,7 +18,7 @@ const MARK: &str = ".helenus";
 /// A folder cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideError {
-    /// Somebody's files are in it.
+    /// It contains files.
     #[error("{0} is not empty")]
     Taken(PathBuf),
     /// It cannot be made.

@@ -92,10 +92,10 @@ pub enum LauncherError {
     Interrupted,
 }
 
-/// Becomes the node; returns only on failure. `tell` is told what a person may want to know.
+/// Becomes the node; returns only on failure. `tell` gets notes for a person.
 ///
 /// # Errors
-/// The configuration cannot be read or written, a new node finds nobody to join, or `exec` fails.
+/// The configuration cannot be read or written, a new node finds no node to join through, or `exec` fails.
 pub fn start(
     env: &Env,
     cancel: &Cancel,
@@ -230,7 +230,7 @@ pub fn reach(address: SocketAddr) -> Result<(), LauncherError> {
     Ok(())
 }
 
-/// Lets the node write out what it has in memory, and tell the others; that it cannot is nobody's concern any more.
+/// Lets the node write out what it has in memory, and announce its end; failures are ignored.
 pub fn drain() {
     let ended = tool(&["drain".into()]).and_then(|mut tool| Ok(tool.status()?));
     tracing::info!(?ended, "drain");

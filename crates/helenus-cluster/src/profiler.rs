@@ -51,7 +51,7 @@ pub enum ProfilerError {
         /// Why.
         source: io::Error,
     },
-    /// Somebody profiles the node already.
+    /// The node is already being profiled.
     #[error("{node} is already being profiled")]
     Busy {
         /// Node.

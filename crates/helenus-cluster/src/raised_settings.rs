@@ -119,7 +119,7 @@ pub fn is_raised(context: &Context, state: &ClusterState) -> bool {
     file(context, state).exists()
 }
 
-/// Puts back what was raised and is still so; what somebody changed meanwhile, and what went with its process, stays.
+/// Puts back what was raised and is still so; what was changed meanwhile, and what went with its process, stays.
 ///
 /// # Errors
 /// A node's agent cannot be had, or it refuses a value: what is left is put back by the next call.

@@ -526,7 +526,7 @@ impl ClusterState {
         }
     }
 
-    /// Whether an ephemeral cluster's maker is gone, so that nobody will remove it.
+    /// Whether the command of an ephemeral cluster is gone without removing it.
     pub fn abandoned(&self) -> bool {
         let (pid, started) = self.maker;
         self.ephemeral && (started.is_none() || started_at(pid) != started)

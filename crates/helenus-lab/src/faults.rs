@@ -76,7 +76,7 @@ pub(crate) struct Faults {
     said: Receiver<Say>,
     thread: Option<JoinHandle<()>>,
     warmup_ns: u64,
-    /// Whether the first interval has told when the first phase really started.
+    /// Whether the first interval has reported when the first phase really started.
     exact: bool,
     /// Whether the thread has ended.
     ended: bool,

@@ -111,7 +111,7 @@ pub struct LoadRequest {
     pub ttl_s: Option<u32>,
     /// How rows get into the table.
     pub via: Way,
-    /// Why so, where nobody asked for it.
+    /// Why so, if it was not requested.
     pub via_reason: String,
     /// Bytes of rows that are sorted in memory, by SSTables.
     pub memory_bytes: usize,

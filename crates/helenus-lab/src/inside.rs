@@ -78,7 +78,7 @@ pub struct KubeTarget {
     pub access: Access,
     /// By which statements get to its nodes.
     door: Arc<Mutex<Door>>,
-    /// The superuser's password, where the operators have made one and nobody gave another.
+    /// The superuser's password, if the operators have made one and no other was given.
     _password: Option<Arc<File>>,
     cancel: Cancel,
 }

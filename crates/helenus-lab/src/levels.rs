@@ -115,7 +115,7 @@ pub enum LevelsError {
         /// Why.
         source: Box<ClientError>,
     },
-    /// A keyspace with a cell's name already exists, so it is somebody else's.
+    /// A keyspace with a cell's name already exists, which this command did not create.
     #[error("keyspace {0} already exists and was not created by this command")]
     Taken(String),
     /// The history has cells of a comparison of this name: the two could not be distinguished.

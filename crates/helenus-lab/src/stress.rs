@@ -76,7 +76,7 @@ pub enum StressEvent<'a> {
         /// As it is printed.
         summary: String,
     },
-    /// What the line of a bench tells.
+    /// An event of the bench.
     Lab(LabEvent<'a>),
 }
 

@@ -139,7 +139,7 @@ pub enum TargetError {
     /// No address was named.
     #[error("no address was given")]
     Nowhere,
-    /// Nobody answers at the address that was named.
+    /// Nothing answers at the address that was named.
     #[error("{host} does not answer")]
     Unreachable {
         /// Where.
@@ -262,7 +262,7 @@ pub fn fits(target: &Target, workload: &Workload) -> Result<(), TargetError> {
 /// Looks at addresses that a person named; `named` is the exact name given with the explicit flag.
 ///
 /// # Errors
-/// Nobody answers, or the guard refuses.
+/// No node answers, or the guard refuses.
 pub fn hosts(
     context: &Context,
     endpoints: &[SocketAddr],

@@ -347,7 +347,7 @@ pub struct Measured<'a> {
     pub completed_within: u64,
     /// Seconds by which response times grew over the window, where they grew to its end.
     pub growth_s: Option<f64>,
-    /// Whether it was steady; none where nobody looked.
+    /// Whether it was steady; none if that was not judged.
     pub steadiness: Option<&'a Steadiness>,
     /// Operations that read.
     pub reads: &'a [String],
@@ -360,7 +360,7 @@ pub struct Measured<'a> {
 pub struct Beside {
     /// To be judged.
     pub outside: OutsideFacts,
-    /// To be told.
+    /// To be reported.
     pub around: Around,
     /// The slowest operations, and what may have made them slow.
     pub evidence: Evidence,

@@ -254,7 +254,7 @@ pub struct Ramp {
     pub over_ms: u64,
 }
 
-/// Which of its times a phase is first told by.
+/// Which of its times a phase shows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {

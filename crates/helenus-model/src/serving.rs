@@ -233,7 +233,7 @@ impl Unserved {
     }
 }
 
-/// Whether the keyspaces can serve all operations, for a client in `local`. A keyspace that nobody knows is let through.
+/// Whether the keyspaces can serve all operations, for a client in `local`. An unknown keyspace passes.
 ///
 /// # Errors
 /// The first operation that cannot be served.

@@ -170,7 +170,7 @@ pub enum Gateway {
     Coordinator,
     /// Nothing: clients ask the nodes.
     None,
-    /// A gateway that somebody else runs, such as Stargate.
+    /// A gateway that the user runs, such as Stargate.
     At(SocketAddr),
 }
 

@@ -309,7 +309,7 @@ pub(crate) enum Verb {
     Calibrate(Calibrate),
     /// Print shell completions: commands, flags, clusters, nodes, runs, tags
     Completions(Completions),
-    /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
+    /// cqlsh as a tool finds it on PATH (internal): an installed one, given the node; Helenus's own if there is none
     #[command(name = "__cqlsh", hide = true)]
     CqlshTool {
         target: String,
@@ -415,7 +415,8 @@ pub(crate) struct Up {
     /// [default: tiny]
     #[arg(long, value_parser = words::preset())]
     pub(crate) preset: Option<PresetName>,
-    /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report every difference
+    /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report
+    /// every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
     /// A plan of `helenus plan`: instances with heap, JVM, cassandra.yaml, processors and folders; flags win over it

@@ -34,7 +34,7 @@ struct Trial {
     fates: BTreeMap<String, Vec<String>>,
     /// Settings that were said and are so.
     said: usize,
-    /// Settings that nobody said and that have the release's default.
+    /// Settings that were not named and have the release's default.
     defaults: usize,
     /// Settings that the node reports otherwise: name, what was said, what it reports.
     otherwise: Vec<(String, String, Option<String>)>,

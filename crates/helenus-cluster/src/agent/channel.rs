@@ -359,7 +359,7 @@ impl Channel {
     /// Says a line.
     ///
     /// # Errors
-    /// Nobody takes it.
+    /// The other end does not accept it.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         input.write_all(format!("{line}\n").as_bytes())?;

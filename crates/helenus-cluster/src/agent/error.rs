@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Why an agent cannot be worked with.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Nobody listens there, or the command cannot be started.
+    /// Nothing listens there, or the command cannot be started.
     #[error("cannot reach the load agent {agent}")]
     Unreachable {
         /// Its address or command.

@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What happens at an agent that listens.
 #[derive(Debug)]
 pub enum AgentEvent {
-    /// Somebody was sent away.
+    /// A connection was refused.
     Refused {
         /// From where.
         from: SocketAddr,

@@ -70,7 +70,7 @@ impl Agent {
         }
     }
 
-    /// Works for whoever greets it, until nobody speaks any more: over standard streams, which are their owner's.
+    /// Works for the command that greets it, over standard streams, until they end.
     ///
     /// # Errors
     /// No greeting came, or it cannot be answered.

@@ -111,7 +111,7 @@ impl Owned {
     }
 }
 
-/// Looks whether anything that would be applied belongs to somebody else; then keeps the cluster's state.
+/// Checks that nothing that would be applied belongs to another owner; then stores the cluster's state.
 ///
 /// # Errors
 /// [`ApplyError::Foreign`], or what kubectl says. Nothing was applied.
@@ -184,7 +184,7 @@ pub fn form(
 }
 
 /// What there is of a cluster, in the order in which it is deleted, and what of it stays. Volumes go where `volumes` says
-/// so; a namespace goes where nothing of somebody else and no volume is left in it.
+/// so; a namespace is deleted if nothing of another owner and no volume is left in it.
 ///
 /// # Errors
 /// What kubectl says.
@@ -240,7 +240,7 @@ fn stranger(
 }
 
 /// Deletes what [`owned`] names and does not keep, waits until the pods have ended, and forgets the cluster unless
-/// something of it stays. `see` is told how many pods are left.
+/// something of it stays. `see` gets the number of pods that are left.
 ///
 /// # Errors
 /// What kubectl says, or pods that do not end.

@@ -152,7 +152,7 @@ pub struct Operated {
     pub superuser: Option<(String, String)>,
 }
 
-/// Waits until all parts of a cluster are ready. `see` is told at each look.
+/// Waits until all parts of a cluster are ready. `see` is called at each look.
 ///
 /// # Errors
 /// It takes longer than `within`, or an operator gives up.
@@ -235,7 +235,7 @@ fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, Cluste
     })
 }
 
-/// Who logs in as the superuser that the operators have made; nobody where there is no such Secret yet.
+/// Who logs in as the superuser that the operators have made; none if there is no such Secret yet.
 ///
 /// # Errors
 /// What kubectl says, or a Secret without a name and a password.

@@ -331,7 +331,7 @@ pub struct Progress {
     pub apart: Option<String>,
 }
 
-/// Waits until all pods are ready, and their nodes see each other up and have one schema. `see` is told at each look.
+/// Waits until all pods are ready, and their nodes see each other up and have one schema. `see` is called at each look.
 ///
 /// # Errors
 /// It takes longer than `within`, or nothing that is waited for comes by itself.

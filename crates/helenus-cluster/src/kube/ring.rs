@@ -13,7 +13,7 @@ pub enum RingError {
     /// nodetool failed.
     #[error("cannot query the nodes")]
     Kubectl(#[from] KubectlError),
-    /// Nobody to ask.
+    /// No node to ask.
     #[error("no pod is ready")]
     Nobody,
 }

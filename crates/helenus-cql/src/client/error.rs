@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there.
+    /// Nothing listens there.
     #[error("{addr} refused the connection")]
     Refused {
         /// The address dialled.

@@ -45,8 +45,8 @@ const NOT_OF_FILES: [&str; 14] = [
 ];
 
 /// What the files of a dataset follow from: its tables and rows, and the settings of nodes that shape files. Combinations of
-/// equal shape share a dataset. Every field of both requests is named, so a new one does not compile before somebody has decided
-/// whether it shapes files.
+/// equal shape share a dataset. Every field of both requests is named, so a new one does not compile before somebody has
+/// decided whether it shapes files.
 pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
     let UpRequest {
         topology,

@@ -36,7 +36,7 @@ impl fmt::Display for Scripted {
 /// What stands behind the words of a fault that was there when a run began.
 const BEFORE: &str = ", made before the run";
 
-/// The words in which a run tells of a fault that was there when it began.
+/// How a run names a fault that was active when it started.
 pub fn words_before_run(fault: &Fault) -> String {
     format!("{fault}{BEFORE}")
 }

@@ -137,7 +137,7 @@ pub enum HostsError {
         /// How many nodes there are.
         nodes: usize,
     },
-    /// Hosts, and nobody who asks for them.
+    /// Hosts, for a form that does not use them.
     #[error("{0} assigns nodes to hosts itself and takes no list of hosts")]
     Hosts(&'static str),
     /// Not one address for each node.

@@ -165,7 +165,7 @@ pub enum PodError {
     /// A cassandra.yaml without keys.
     #[error("{YAML_KEY} has no keys")]
     NoKeys,
-    /// A new node that finds nobody to join.
+    /// A new node that finds no node to join through.
     #[error("a new node joins through a seed, and no seed's name resolves to an address")]
     NoSeed,
 }

@@ -109,7 +109,7 @@ impl KubePlan {
         self.stream_with(Vec::new())
     }
 
-    /// The same with documents of somebody else's behind the namespaces.
+    /// The same with other documents behind the namespaces.
     pub fn stream_with(&self, more: Vec<String>) -> String {
         let text = |file: &ManifestFile| format!("# {}\n{}", file.path, file.text);
         let (spaces, others): (Vec<_>, Vec<_>) =
