@@ -184,10 +184,9 @@ fn path_of(attribute: &syn::Attribute) -> Option<String> {
 fn groups(text: &str) -> Vec<Vec<String>> {
     let mut groups = vec![Vec::new()];
     for line in text.lines() {
-        let open = ["pub ", "pub(crate) ", "pub(super) "].into_iter();
-        let line = open
-            .filter_map(|p| line.strip_prefix(p))
-            .next()
+        let mut prefixes = ["pub ", "pub(crate) ", "pub(super) "].into_iter();
+        let line = prefixes
+            .find_map(|prefix| line.strip_prefix(prefix))
             .unwrap_or(line);
         let name = line
             .strip_prefix("mod ")

@@ -6,7 +6,7 @@ use crate::error::HistoryError;
 use crate::id::ExperimentId;
 use crate::open::History;
 use crate::read::{SUMMARY, summary};
-use crate::run::{RunBeginning, RunPlace, RunPlacement, RunSummary};
+use crate::run::{RunBeginning, RunPlace, RunSummary};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 impl History {

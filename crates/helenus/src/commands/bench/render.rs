@@ -10,7 +10,7 @@ use helenus_cluster::machine;
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::agent::GeneratorSeen;
 use helenus_model::calibration::Calibration;
-use helenus_model::doubt::{Severity, shared};
+use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::preset::{Heap, PresetName};
