@@ -262,7 +262,7 @@ fn disk_speed(context: &Context) -> Finding {
             "disk speed",
             Weight::Caution,
             format!("--disk-read, --disk-write and --disk-iops will be refused: {why}"),
-            Some("start from a group with io or blkio, and put HELENUS_HOME on a disk of its own"),
+            Some("start from a group with io or blkio, and put HELENUS_HOME on a separate disk"),
         ),
     }
 }

@@ -107,7 +107,7 @@ impl Accept {
             return match name == NAMELESS {
                 false => Ok(()),
                 true => Err(format!(
-                    "{NAMELESS:?} is the name of every cluster that nobody named: add --accept-keyspace"
+                    "{NAMELESS:?} is the default name of clusters: add --accept-keyspace"
                 )),
             };
         }

@@ -13,17 +13,17 @@ pub const CHANGES: [&str; 6] = ["preset", "heap", "new-heap", "set", "jvm", "cpu
 const FIXED: [(&[&str], &str, &str); 7] = [
     (
         &["nodes", "dc", "coordinators", "tokens"],
-        "the nodes are those that are there",
+        "the nodes already exist",
         "bring up a cluster with others",
     ),
     (
         &["cassandra", "cassandra-home", "java-home", "no-archive"],
-        "the release and Java are those that are there",
+        "the release and Java are already installed",
         "bring up a cluster with others",
     ),
     (
         &["auth", "tls", "client-auth"],
-        "passwords and certificates are those that are there",
+        "passwords and certificates already exist",
         "bring up a cluster with others",
     ),
     (

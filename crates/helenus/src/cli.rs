@@ -255,7 +255,7 @@ pub(crate) enum Verb {
     Kill(OneNode),
     /// Pause a node with SIGSTOP
     #[command(after_help = "Examples:
-  helenus pause c/node2                  it stays in memory and answers nobody
+  helenus pause c/node2                  it stays in memory and does not answer
   helenus resume c/node2")]
     Pause(OneNode),
     /// Resume a paused node with SIGCONT

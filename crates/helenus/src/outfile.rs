@@ -91,7 +91,7 @@ fn stream(path: &Path) -> Result<fs::File, CommandError> {
             }
             Err(rustix::io::Errno::NXIO) => {
                 let text = format!(
-                    "cannot write {}: it is a named pipe that nobody reads",
+                    "cannot write {}: it is a named pipe without a reader",
                     path.display()
                 );
                 let hint = "start its reader first, or name a regular file".to_owned();
@@ -270,7 +270,7 @@ mod tests {
         let (code, text) = said(write(&pipe, b"x"));
         assert_eq!(code, code::USAGE, "{text}");
         assert!(
-            text.ends_with("it is a named pipe that nobody reads"),
+            text.ends_with("it is a named pipe without a reader"),
             "{text}"
         );
     }

@@ -149,15 +149,14 @@ impl DoubtKind {
                 "share",
                 "the generator's thread had no CPU to spare",
                 "its thread was on CPU for more than 90 % of the window",
-                "lower the rate, or give the generator a core of its own",
+                "lower the rate, or give the generator its own core",
             ),
             Self::GeneratorLate => caution(
                 "ms",
-                "the generator started operations late: the true response times lie between service and \
-                 response",
+                "the generator started operations late: the true response times are between service and response",
                 "lateness p99 is above 1 ms and above 10 % of response p99. A threshold or a comparison is \
                  decided only where service and response times agree",
-                "give the generator a core of its own, or lower the rate or the load on the host",
+                "give the generator its own core, or lower the rate or the load on the host",
             ),
             Self::Errors => bad(
                 "share",
@@ -249,7 +248,7 @@ impl DoubtKind {
                 "share",
                 "the generator waited for a processor",
                 "its busiest thread was runnable but waited in more than 10 % of the window",
-                "give the generator a core of its own",
+                "give the generator its own core",
             ),
             Self::DistanceOff => caution(
                 "share",

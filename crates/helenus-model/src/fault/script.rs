@@ -154,7 +154,7 @@ pub fn check(script: &[Scripted], shape: &Shape) -> Result<Vec<Reach>, FaultErro
                 return Err(FaultError {
                     at: 0..text.len(),
                     text,
-                    why: format!("this fault and '{other}' are at the same nodes at once"),
+                    why: format!("this fault and '{other}' affect the same nodes at the same time"),
                     hint: "let one end before the other starts, or name other nodes".to_owned(),
                 });
             }

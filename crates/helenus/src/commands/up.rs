@@ -163,7 +163,7 @@ fn caution_open(request: &UpRequest, ui: &Ui) {
     let reached = request.addresses.filter(|first| !first.is_loopback());
     if let Some(first) = reached.filter(|_| !request.security.auth) {
         ui.caution(&format!(
-            "whoever reaches {first} may read and write without a password: add --auth, and --tls"
+            "anyone who can reach {first} can read and write without a password: add --auth, and --tls"
         ));
     }
 }

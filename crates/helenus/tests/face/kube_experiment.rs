@@ -50,7 +50,7 @@ fn a_plan_says_where_the_runs_are_and_asks_nobody() {
     heap    restart  96M, 128M
     reads   live     many, few
     4 combinations; a block has 3 restarts and 12 runs, the first restart twice
-    on kube:demo: each restart starts its 1 node anew, without data; at the end they start as they were before
+    on kube:demo: each restart starts its 1 node again, without data; at the end they start with their previous settings
     1 blocks: 3 restarts, 12 runs, about 6 min 42 s; 100 MiB of disk, 313 MiB of memory at once; seed 7
     nothing is claimed of fewer than 6 blocks
 
@@ -88,7 +88,7 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     shot!(check("[workload]", "nodes = \"3\"\n[workload]"), @"
     exit code: 2
     --- standard error
-    error: other.toml:7: nodes cannot be changed in an existing cluster: the nodes are those that are there
+    error: other.toml:7: nodes cannot be changed in an existing cluster: the nodes already exist
     hint: bring up a cluster with others
     ");
     shot!(check("[\"concurrent_reads=2\"]", "[\"key_cache_size=1MiB\"]"), @r#"

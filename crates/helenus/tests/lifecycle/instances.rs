@@ -161,7 +161,7 @@ fn nodes_and_generator_have_processors_apart() {
         ),
         (
             "up d --instances 1 --node-cpus 0",
-            "error: --node-cpus and a plan of instances each say where nodes run",
+            "error: --node-cpus and a plan of instances both decide where nodes run",
         ),
     ] {
         let said = lab.run(&words.split(' ').collect::<Vec<_>>());

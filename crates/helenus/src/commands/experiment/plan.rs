@@ -418,7 +418,7 @@ fn on(combinations: &[Combination]) -> Option<String> {
     };
     let nodes = plural(nodes(first), "node");
     Some(format!(
-        "on {place}: each restart starts its {nodes} anew, without data; at the end they start as they were before"
+        "on {place}: each restart starts its {nodes} again, without data; at the end they start with their previous settings"
     ))
 }
 

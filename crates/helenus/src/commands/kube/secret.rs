@@ -164,12 +164,12 @@ fn value(flags: &str, variable: Option<&str>, file: Option<&Path>) -> Result<Str
         (None, Some(path)) => input::text(path)?.trim_end_matches(['\n', '\r']).to_owned(),
         (None, None) => {
             return Err(usage("a value of the Secret is missing".to_owned())
-                .hint(format!("say where it is with {flags}")));
+                .hint(format!("name its file or variable with {flags}")));
         }
     };
     match value.is_empty() {
         true => Err(usage("a value of the Secret is empty".to_owned())
-            .hint(format!("say where it is with {flags}"))),
+            .hint(format!("name its file or variable with {flags}"))),
         false => Ok(value),
     }
 }

@@ -89,7 +89,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CommandError> {
     match found.is_empty() {
         true => {
             let text = format!("no file matches {}", pattern.display());
-            Err(usage(text, "a pattern stands in quotes: 'data/*.csv'"))
+            Err(usage(text, "quote patterns: 'data/*.csv'"))
         }
         false => Ok(found),
     }
