@@ -218,7 +218,7 @@ pub fn plan(sizing: &Sizing<'_>) -> Result<MachinePlan, SizingError> {
     let cpus: u32 = instances.iter().map(|i| i.cpus.len()).sum();
     if small && cpus < stack::CPUS_FOR_ALL {
         cautions.push(format!(
-            "a developer's whole stack wants {} cores, says its guide: {cpus} are few",
+            "a developer's whole stack needs {} cores, says its guide; there are {cpus}",
             stack::CPUS_FOR_ALL
         ));
     }

@@ -112,13 +112,13 @@ fn cure(problems: &Problems) -> String {
             .to_owned();
     }
     if says("No route to host") || says("Connection timed out") || says("Connection refused") {
-        return "start the host and its sshd; the other hosts were left as they are, and the same line goes on"
+        return "start the host and its sshd; the other hosts are unchanged, and the same command continues"
             .to_owned();
     }
     if says("Missing sudo password") || says("sudo: a password is required") {
         return "let --user become root without a password, or log in as root".to_owned();
     }
-    "mend it there: the same line goes on, and repeats nothing that is done".to_owned()
+    "fix it there; the same command continues, and repeats nothing".to_owned()
 }
 
 /// What Ansible does now.

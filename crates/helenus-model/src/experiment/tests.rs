@@ -478,7 +478,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     let gib = |n: u64| Some(n << 30);
     assert_eq!(of.too_small(gib(8), gib(4)), None);
     insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
-    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and there is no dataset ([populate])");
+    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"the claim is about the disk, and there is no dataset ([populate])");
     assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
     // The other factors are told as ever: they ask nothing of the disk.
     let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);

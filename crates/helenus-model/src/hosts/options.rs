@@ -186,7 +186,7 @@ impl HostsError {
             }
             Self::Count { nodes, .. } => format!("name {nodes} of them, or add nodes to the topology"),
             Self::Nodes { name, .. } => format!(
-                "name the same hosts and topology; for others, helenus hosts rm {name} first: nodes do not move data by themselves"
+                "name the same hosts and topology; for others, helenus hosts rm {name} first: Helenus does not move data between hosts"
             ),
             Self::Cannot { hint, .. } => (*hint).to_owned(),
             Self::Containers(error) => error.hint(),

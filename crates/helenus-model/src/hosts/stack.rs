@@ -133,7 +133,7 @@ impl<'a> Stack<'a> {
             _ => {
                 let mut steps = vec![
                     image,
-                    format!("{load} on each host, or push it to a registry of yours"),
+                    format!("{load} on each host, or push it to your registry"),
                 ];
                 steps.extend(keys);
                 let on_host = self.options.network == Network::Host;

@@ -127,7 +127,7 @@ impl Expand {
                     let number: Result<i64, _> = text.parse();
                     number
                         .map(i128::from)
-                        .map_err(|_| format!("{text:?} is no whole number"))
+                        .map_err(|_| format!("{text:?} is not a whole number"))
                 };
                 open.first = whole(&texts[0])?;
                 open.step = texts.get(2).map_or(Ok(1), whole)?;
@@ -151,7 +151,7 @@ impl Expand {
                 i128::from(four(&texts[1])?)
             }
             Kind::Ipv4Prefix => {
-                let wrong = || format!("{:?} is no prefix such as 10.0.0.0/8", texts[0]);
+                let wrong = || format!("{:?} is not a prefix such as 10.0.0.0/8", texts[0]);
                 let (base, length) = texts[0].split_once('/').ok_or_else(wrong)?;
                 let length: u32 = length.parse().map_err(|_| wrong())?;
                 if length > 32 {
@@ -275,7 +275,7 @@ fn four(text: &str) -> Result<u32, String> {
     match address(text) {
         Some(IpAddr::V4(four)) => Ok(four.into()),
         _ => Err(format!(
-            "{text:?} is no IPv4 address, and no whole number below 2^32"
+            "{text:?} is neither an IPv4 address nor a whole number below 2^32"
         )),
     }
 }
@@ -285,7 +285,7 @@ fn six(text: &str) -> Result<u128, String> {
         Some(IpAddr::V6(six)) => Ok(six.into()),
         // As IP2Location writes IPv4 addresses in files of version 6.
         Some(IpAddr::V4(four)) if text.parse::<u128>().is_ok() => Ok(u128::from(u32::from(four))),
-        _ => Err(format!("{text:?} is no IPv6 address")),
+        _ => Err(format!("{text:?} is not an IPv6 address")),
     }
 }
 

@@ -241,7 +241,7 @@ fn a_host_that_is_down_is_named_with_what_to_do() {
     --- standard error
     error: demo-1 failed
       | demo-1: Failed to connect to the host via ssh: ssh: connect to host 192.0.2.11 port 22: No route to host (Gathering Facts)
-    hint: start the host and its sshd; the other hosts were left as they are, and the same line goes on; helenus hosts rm demo --forget, if its hosts are gone
+    hint: start the host and its sshd; the other hosts are unchanged, and the same command continues; helenus hosts rm demo --forget, if its hosts are gone
     ");
     assert!(
         lab.done(&["hosts", "status", "--format", "json"])

@@ -60,7 +60,7 @@ fn open(path: &Path) -> Result<File, IngestError> {
         ));
     }
     if head != MAGIC {
-        return Err(content("it is no Parquet file"));
+        return Err(content("it is not a Parquet file"));
     }
     let (file, _) = file.into_parts();
     guarded(path, || {

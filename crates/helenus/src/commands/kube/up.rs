@@ -246,7 +246,7 @@ fn operated(
         Some((namespace, name)) => ui.note(&format!(
             "superuser: Secret {name} in namespace {namespace}"
         )),
-        None => ui.note("no Secret of a superuser: the cluster asks for no password"),
+        None => ui.note("no Secret of a superuser: the cluster requires no password"),
     }
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let parts = done.parts.into_iter().map(|part| part.name).collect();
