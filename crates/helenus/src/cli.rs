@@ -156,7 +156,9 @@ pub(crate) fn parse_host(text: &str) -> Result<IpAddr, String> {
     known
         .and_then(|mut addresses| addresses.next())
         .map(|address| address.ip())
-        .ok_or_else(|| format!("{text:?} is neither an IP address nor a host name that resolves to one"))
+        .ok_or_else(|| {
+            format!("{text:?} is neither an IP address nor a host name that resolves to one")
+        })
 }
 
 /// How results are written.

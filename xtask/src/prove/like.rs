@@ -116,8 +116,8 @@ pub(crate) fn sentence(path: &Path) -> Result<String, Box<dyn Error>> {
     releases.sort_unstable();
     releases.dedup();
     Ok(format!(
-        "{held} of {} files and releases were as said ({}): {} settings a file that the dry run had named, and {} that nobody\n\
-         had named and that had the default.\n",
+        "In {held} of {} combinations of file and release ({}), the running node reported what the dry run had announced:\n\
+         {} settings a file as announced, and {} others at their defaults.\n",
         last.len(),
         releases.join(", "),
         range(|trial| trial.said),

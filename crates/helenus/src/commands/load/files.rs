@@ -203,7 +203,11 @@ mod tests {
             "{}",
             said("*.json")
         );
-        assert!(said("[.csv").contains("is not a pattern"), "{}", said("[.csv"));
+        assert!(
+            said("[.csv").contains("is not a pattern"),
+            "{}",
+            said("[.csv")
+        );
         fs_err::write(at("d.csv.unload"), "x").expect("writes");
         let text = said("");
         assert!(text.contains("unload that has not ended"), "{text}");
