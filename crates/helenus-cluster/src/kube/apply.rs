@@ -45,7 +45,7 @@ pub enum ApplyError {
     #[error("no such namespace: {0}")]
     NoNamespace(String),
     /// Pods that do not end.
-    #[error("{} does not end", .0.join(", "))]
+    #[error("not deleted in time: {}", .0.join(", "))]
     Stays(Vec<String>),
     /// The person stopped it.
     #[error("interrupted")]
