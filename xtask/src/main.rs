@@ -7,16 +7,23 @@
     reason = "a chore talks to the one who runs it"
 )]
 
+// What others use.
 mod dist;
+mod maven;
+mod words;
+
+// Campaigns, and the figures of the pages.
 mod figures;
+mod prove;
+
+// Committed data, and checks of the source.
 mod formats;
 mod keys;
 mod lock;
-mod maven;
 mod order;
+
+// Patches.
 mod patches;
-mod prove;
-mod words;
 
 use std::process::ExitCode;
 

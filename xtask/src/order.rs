@@ -1,9 +1,9 @@
 //! THE ORDER OF THE HOUSE: which file of a crate imports which, drawn from the source.
-//! Refuses an import of a lower group of `lib.rs`, circles of more than two files, and where there are groups any circle
-//! across modules of `lib.rs`.
+//! Refuses an import of a lower group, circles of more than two files, and where `lib.rs` has groups any circle across its
+//! modules.
 //!
-//! A group is a run of `mod` lines without a blank line between. A module may import from its own group and from those
-//! above. What lies in a module's folder is part of it: between the two, no import counts.
+//! A group is a run of `mod` lines without a blank line between, in any file. A module may import from its own group and
+//! from those above. What lies in a module's folder is part of it: between the two, no import counts.
 
 use crate::words;
 use fs_err as fs;
@@ -19,8 +19,8 @@ type Module = Vec<String>;
 /// A crate's files and what they import.
 #[derive(Debug, Default)]
 struct Graph {
-    /// Groups of modules, as the crate's first file has them.
-    groups: Vec<Vec<String>>,
+    /// By module: the groups of modules that its file has.
+    groups: BTreeMap<Module, Vec<Vec<String>>>,
     /// By module: the modules of other files that its file names.
     imports: BTreeMap<Module, BTreeSet<Module>>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
         println!(
             "{name:18} {:6} {imports:8} {:7} {:15}",
             graph.imports.len(),
-            graph.groups.len(),
+            graph.groups.values().map(Vec::len).sum::<usize>(),
             circles.iter().filter(|circle| circle.len() == 2).count(),
         );
         wrong.extend(
@@ -79,7 +79,8 @@ impl Graph {
         let first = first.into_iter().find(|file| file.exists());
         let first = first.ok_or_else(|| format!("no crate: {}", source.display()))?;
         let mut names = BTreeMap::new();
-        look(&first, source, &Module::new(), &mut names)?;
+        let mut groups = BTreeMap::new();
+        look(&first, source, &Module::new(), &mut names, &mut groups)?;
         let known: BTreeSet<&Module> = names.keys().collect();
         let imports = names
             .iter()
@@ -89,23 +90,15 @@ impl Graph {
                 (module.clone(), others.cloned().collect())
             })
             .collect();
-        let groups = groups(&fs::read_to_string(&first)?);
         Ok(Self { groups, imports })
     }
 
     /// Everything that is not in order, a line each.
     fn wrong(&self) -> Vec<String> {
-        let group = |module: &Module| {
-            let top = module.first()?;
-            self.groups.iter().position(|group| group.contains(top))
-        };
         let mut wrong = Vec::new();
         for (module, imports) in &self.imports {
             for other in imports {
-                if group(module)
-                    .zip(group(other))
-                    .is_some_and(|(own, of)| of > own)
-                {
+                if self.is_lower(other, module) {
                     let (module, other) = (module.join("::"), other.join("::"));
                     wrong.push(format!("{module} imports {other}, of a lower group"));
                 }
@@ -113,7 +106,8 @@ impl Graph {
         }
         for circle in self.circles() {
             let tops: BTreeSet<_> = circle.iter().map(|module| module.first()).collect();
-            let across = self.groups.len() > 1 && tops.len() > 1;
+            let grouped = self.groups.get(&Module::new());
+            let across = grouped.is_some_and(|groups| groups.len() > 1) && tops.len() > 1;
             if circle.len() > 2 || across {
                 let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
                 wrong.push(format!(
@@ -124,6 +118,21 @@ impl Graph {
             }
         }
         wrong
+    }
+
+    /// Whether, in the file of the nearest module that has both, one is in a lower group than the other.
+    fn is_lower(&self, one: &Module, than: &Module) -> bool {
+        let shared = one.iter().zip(than).take_while(|(a, b)| a == b).count();
+        let Some(groups) = self.groups.get(&one[..shared]) else {
+            return false;
+        };
+        let group = |module: &Module| {
+            let name = module.get(shared)?;
+            groups.iter().position(|group| group.contains(name))
+        };
+        group(one)
+            .zip(group(than))
+            .is_some_and(|(one, than)| one > than)
     }
 
     /// Files that can all be reached from each other; two or more each.
@@ -175,7 +184,10 @@ fn path_of(attribute: &syn::Attribute) -> Option<String> {
 fn groups(text: &str) -> Vec<Vec<String>> {
     let mut groups = vec![Vec::new()];
     for line in text.lines() {
-        let line = line.strip_prefix("pub ").unwrap_or(line);
+        let mut prefixes = ["pub ", "pub(crate) ", "pub(super) "].into_iter();
+        let line = prefixes
+            .find_map(|prefix| line.strip_prefix(prefix))
+            .unwrap_or(line);
         let name = line
             .strip_prefix("mod ")
             .and_then(|rest| rest.strip_suffix(';'));
@@ -207,6 +219,7 @@ fn look(
     folder: &Path,
     module: &Module,
     names: &mut BTreeMap<Module, BTreeSet<Vec<String>>>,
+    of: &mut BTreeMap<Module, Vec<Vec<String>>>,
 ) -> Result<(), Box<dyn Error>> {
     let mut named = Names {
         module: module.clone(),
@@ -216,6 +229,7 @@ fn look(
     let parsed = syn::parse_file(&text).map_err(|e| format!("{}: {e}", file.display()))?;
     named.visit_file(&parsed);
     names.insert(module.clone(), named.paths);
+    of.insert(module.clone(), groups(&text));
     for (child, elsewhere) in named.children {
         let path = [&module[..], std::slice::from_ref(&child)].concat();
         let beside = file.parent().unwrap_or(folder);
@@ -223,7 +237,7 @@ fn look(
             Some(elsewhere) => beside.join(elsewhere),
             None => folder.join(format!("{child}.rs")),
         };
-        look(&file, &folder.join(&child), &path, names)?;
+        look(&file, &folder.join(&child), &path, names, of)?;
     }
     Ok(())
 }
@@ -367,6 +381,28 @@ mod tests {
             .wrong();
             let expected = "a imports b, of a lower group";
             assert!(wrong.contains(&expected.to_owned()), "{form}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn an_import_of_a_lower_group_is_found_below_the_first_file() {
+        let wrong = graph(&[
+            ("lib.rs", "mod a;\n"),
+            ("a.rs", "mod b;\n\npub(crate) mod c;\n"),
+            ("a/b.rs", "mod deep;"),
+            ("a/b/deep.rs", "use crate::a::c::C;"),
+            ("a/c.rs", "use super::b::B; // and up is right"),
+        ])
+        .wrong();
+        assert_eq!(wrong, ["a::b::deep imports a::c, of a lower group"]);
+    }
+
+    #[test]
+    fn every_crate_has_groups() {
+        for folder in crates().expect("crates") {
+            let graph = Graph::read(&folder.join("src")).expect("read");
+            let groups = &graph.groups[&Module::new()];
+            assert!(groups.len() > 1, "{}: {groups:?}", folder.display());
         }
     }
 

@@ -10,9 +10,15 @@ use syn::visit::{self, Visit};
 /// Phrases in small letters, each with what takes its place.
 const RETIRED: &[(&str, &str)] = &[
     ("a cluster of yours", "your cluster"),
+    ("a second time", "again, or: conflicts with"),
+    ("are of no use", "cannot be used, or: has no effect"),
     ("as it should be", "say what holds"),
     ("as they should be", "say what holds"),
+    ("as the slots allow", "as fast as --in-flight allows"),
     ("asked after the runs", "set after the runs"),
+    ("asked for again", "re-reads every recorded write"),
+    ("asks for passwords", "requires passwords"),
+    ("at work on", "working on"),
     ("be believed", "valid, or invalid"),
     ("begin anew", "start again"),
     ("can be told", "say what is known, or: is conclusive"),
@@ -20,26 +26,58 @@ const RETIRED: &[(&str, &str)] = &[
     ("cannot tell", "is inconclusive"),
     ("clusters of yours", "your clusters"),
     ("could not be told", "inconclusive"),
+    ("counted nobody knows", "may or may not have been applied"),
+    ("finds 2 %", "power at 2 %"),
+    ("fixed rate", "constant rate, or: open-loop schedule"),
     ("flat out", "closed loop"),
+    ("goes into no", "matches no"),
+    ("has none of its own", "has none"),
+    ("is of no use", "cannot be used, or: requires"),
     ("is there already", "already exists"),
     ("is told twice", "is given twice"),
+    ("killed then", "before SIGKILL"),
+    ("lets us use", "are available"),
+    ("looks so by chance", "significant only before correction"),
     ("measured stretch", "measurement window"),
-    ("numbers one can believe", "numbers you can trust"),
+    (
+        "no difference is sure",
+        "no significant difference after correction",
+    ),
+    ("nobody knows", "it is not known"),
+    ("nobody says", "by default"),
+    ("nobody sets", "unless set"),
     ("of interest to nobody", "say what it is"),
+    ("one can believe", "you can trust"),
     ("patience with", "how long to wait for"),
+    ("somebody else's", "of another user, or: of another program"),
+    ("stands twice", "appears twice"),
+    (
+        "stands where each lies",
+        "is followed by its confidence interval",
+    ),
     ("sure difference", "significant difference"),
+    ("that is there", "existing"),
     ("the same settings twice", "A/A control"),
     ("told apart", "no significant difference, or: distinguished"),
     ("were spoilt", "are invalid"),
-    ("where nobody says", "by default"),
-    ("where nobody sets", "unless set"),
+    ("whatever is in it", "and all its data"),
     ("would say", "conflicts with"),
+    ("would tell", "shows, or: conflicts with"),
 ];
 
 /// Names that hold a retired phrase and stay: keys, flags and headings that other programs read.
 const STAYS: &[&str] = &[
     "cannot_tell",
     "017-numbers-one-can-believe.md): numbers one can believe",
+];
+
+/// Pages outside of `docs`, and what a package index shows.
+const PAGES: [&str; 5] = [
+    "README.md",
+    "GLOSSARY.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "pyproject.toml",
 ];
 
 /// Looks for them; fails where there is one.
@@ -90,14 +128,34 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         texts.visit_file(&syn::parse_file(&fs::read_to_string(&path)?)?);
         texts.all.iter().for_each(|text| see(&path, text));
     }
-    let mut pages = files(&root.join("docs"), "md")?;
-    pages.retain(|path| !path.starts_with(root.join("docs/design")));
-    pages.extend(files(&root.join("crates/helenus-model/data"), "tsv")?);
-    pages.extend(["README.md", "GLOSSARY.md"].map(|name| root.join(name)));
-    for path in pages {
+    for path in plain(root)? {
         see(&path, &fs::read_to_string(&path)?);
     }
     Ok(found)
+}
+
+/// Texts that are read whole: the pages, what package indexes show, the clients, and the scripts of reports.
+fn plain(root: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut all = PAGES.map(|name| root.join(name)).to_vec();
+    for (folder, ending) in [
+        ("docs", "md"),
+        ("clients", "md"),
+        ("clients", "toml"),
+        ("clients", "yml"),
+        ("clients", "sh"),
+        ("clients", "py"),
+        ("clients", "java"),
+        ("crates", "js"),
+        ("crates/helenus-model/data", "tsv"),
+    ] {
+        all.extend(files(&root.join(folder), ending)?);
+    }
+    let skipped = ["docs/design/", "/target/", "/tests/", "/src/test/"];
+    all.retain(|path| {
+        let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        !skipped.iter().any(|part| shown.contains(part))
+    });
+    Ok(all)
 }
 
 /// The retired phrases of a text, each with its stand-in and a few words around it.
@@ -191,6 +249,23 @@ mod tests {
     fn no_text_says_a_retired_phrase() {
         let found = found(&root()).expect("reads");
         assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+
+    #[test]
+    fn texts_outside_of_rust_are_read() {
+        let root = root();
+        let all = plain(&root).expect("reads");
+        for name in [
+            "pyproject.toml",
+            "CHANGELOG.md",
+            "docs/commands.md",
+            "clients/python/src/pytest_helenus/plugin.py",
+            "clients/java/junit/src/main/java/org/helenus/junit/Wish.java",
+            "clients/github/action.yml",
+            "crates/helenus-record/src/report/page.js",
+        ] {
+            assert!(all.contains(&root.join(name)), "{name}");
+        }
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Problem for AddressError {
 }
 
 impl Claims {
-    /// The address that a person named and those behind it, in its /24, on the standard ports. Nobody keeps them: clusters
+    /// The address that a person named and those behind it, in its /24, on the standard ports. They are not claimed: clusters
     /// that do not run at the same time share them.
     ///
     /// # Errors

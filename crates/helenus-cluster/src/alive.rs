@@ -17,7 +17,7 @@ pub const CLAIM_FILE: &str = "claim";
 /// The process that holds a node's claim, or none.
 ///
 /// # Errors
-/// The file exists but cannot be opened or asked; a missing file means that nobody lives.
+/// The file exists but cannot be opened or asked; a missing file means that no process lives.
 pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
     let file = fs::OpenOptions::new()
         .read(true)
@@ -39,7 +39,7 @@ pub fn holder_of(file: impl AsFd) -> io::Result<Option<Pid>> {
     Ok(answer.and_then(|lock| lock.pid))
 }
 
-/// Makes the claim file, held by nobody yet.
+/// Makes the claim file, which no process holds yet.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -55,7 +55,7 @@ pub fn create(node_folder: &Path) -> io::Result<()> {
 /// Takes the claim for this process, and everything that it `exec`s. Only the shim calls this.
 ///
 /// # Errors
-/// Somebody holds it, or the folder was removed meanwhile.
+/// A process holds it, or the folder was removed meanwhile.
 pub fn take(node_folder: &Path) -> io::Result<OwnedFd> {
     let file = fs::OpenOptions::new()
         .read(true)

@@ -177,7 +177,7 @@ fn stored_zip(name: &str, contents: &[u8]) -> Vec<u8> {
     zip
 }
 
-/// Makes the archive at `target` unless somebody else just did: one training start, stopped again.
+/// Makes the archive at `target` unless another process just did: one training start, stopped again.
 ///
 /// # Errors
 /// The training fails, the JVM writes nothing, or the person asked to stop.

@@ -14,7 +14,7 @@ impl Cancel {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether somebody asked.
+    /// Whether cancellation was requested.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

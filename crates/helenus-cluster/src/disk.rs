@@ -27,7 +27,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// This user may not mount.
-    #[error("disks of limited size must be mounted, and this user may not mount")]
+    #[error("size-limited disks need permission to mount file systems")]
     Forbidden,
     /// The kernel refuses one.
     #[error("cannot mount the disk of {node}")]
@@ -38,7 +38,7 @@ pub enum DiskError {
         source: io::Error,
     },
     /// It was there, and is not.
-    #[error("the disk of {node} is gone, and its data with it")]
+    #[error("the disk of {node} and its data are gone")]
     Gone {
         /// Cluster.
         cluster: String,
@@ -46,7 +46,7 @@ pub enum DiskError {
         node: String,
     },
     /// Something else is mounted in a cluster's folder.
-    #[error("{} is mounted there and is not a node's disk", .0.display())]
+    #[error("{} is a mounted file system, but not a node's disk", .0.display())]
     Foreign(PathBuf),
     /// One stays.
     #[error("cannot unmount {}", place.display())]
@@ -57,7 +57,7 @@ pub enum DiskError {
         source: io::Error,
     },
     /// The kernel's list.
-    #[error("cannot read what is mounted")]
+    #[error("cannot read the list of mounted file systems")]
     Mounts(#[source] io::Error),
 }
 
@@ -70,14 +70,12 @@ impl Problem for DiskError {
     }
 
     fn hint(&self) -> Option<String> {
-        let may = "run as root (in a container with CAP_SYS_ADMIN), or all of it in a shell of \
-                   `unshare --user --map-root-user --mount`";
+        let may = "run as root (in a container with CAP_SYS_ADMIN), or run every command in a shell started by `unshare --user --map-root-user --mount`";
         match self {
             Self::Forbidden => Some(format!("{may}, or leave --disk out")),
             Self::Mount { .. } | Self::Unmount { .. } => Some(may.to_owned()),
             Self::Gone { cluster, .. } => Some(format!(
-                "it was in memory, and ended with the machine or with the shell that it was mounted in: \
-                 `helenus baseline restore {cluster}` brings a saved state back, `helenus rm {cluster}` removes the rest"
+                "it was in memory, and was lost with the machine or the shell that mounted it: `helenus baseline restore {cluster}` restores a saved state, `helenus rm {cluster}` removes the rest"
             )),
             Self::Foreign(place) => Some(format!("unmount it first: umount {}", place.display())),
             Self::Mounts(_) => None,

@@ -237,7 +237,7 @@ fn cgroups(context: &Context) -> Finding {
         Ok(found) => finding(
             "cgroups",
             Weight::Good,
-            format!("{}: nodes can be limited", found.told()),
+            format!("{}: nodes can be limited", found.line()),
             None,
         ),
         Err(why) => finding(
@@ -262,7 +262,7 @@ fn disk_speed(context: &Context) -> Finding {
             "disk speed",
             Weight::Caution,
             format!("--disk-read, --disk-write and --disk-iops will be refused: {why}"),
-            Some("start from a group with io or blkio, and put HELENUS_HOME on a disk of its own"),
+            Some("start from a group with io or blkio, and put HELENUS_HOME on a separate disk"),
         ),
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program is told by the one who starts it.
+/// What a program inherits from the one that starts it.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
     /// Environment variables.

@@ -1,5 +1,5 @@
-//! The nodes of every user of this machine, as far as the kernel shows processes of others: user, cluster, node, address, memory.
-//! Refuses to read anybody's files, and to show a folder: command lines of nodes have no secret, but paths are private.
+//! The nodes of every user of this machine, as far as the kernel shows processes of others: user, cluster, node, address,
+//! memory. Refuses to read anybody's files, and to show a folder: command lines of nodes have no secret, but paths are private.
 
 use fs_err as fs;
 use helenus_model::units::Bytes;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// A node of somebody.
+/// A node of any user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SomebodysNode {
     /// Name of the user; the number where it has none.

@@ -32,7 +32,9 @@ pub enum FaultTrouble {
     #[error(transparent)]
     Words(#[from] FaultError),
     /// The same is done to the same nodes already.
-    #[error("'{fault}' cannot be applied to {nodes} of {cluster}: '{holds}' already holds there")]
+    #[error(
+        "'{fault}' cannot be applied to {nodes} of {cluster}: '{holds}' is already active there"
+    )]
     Holds {
         /// Cluster.
         cluster: String,
@@ -44,7 +46,7 @@ pub enum FaultTrouble {
         nodes: String,
     },
     /// Nothing of the kind holds.
-    #[error("no fault of cluster {cluster} holds at {target}")]
+    #[error("no fault of cluster {cluster} is active at {target}")]
     NoSuch {
         /// Cluster.
         cluster: String,
@@ -54,7 +56,7 @@ pub enum FaultTrouble {
         known: Vec<String>,
     },
     /// None of the nodes is as it must be.
-    #[error("{word}: none of {nodes} runs")]
+    #[error("{word}: none of {nodes} is running")]
     NoneRuns {
         /// Cluster.
         cluster: String,
@@ -115,10 +117,10 @@ impl Problem for FaultTrouble {
         match self {
             Self::Words(e) => Some(e.hint.clone()),
             Self::Holds { cluster, .. } => Some(format!(
-                "`helenus fault {cluster}` lists what holds, `helenus heal {cluster} --all` ends it"
+                "`helenus fault {cluster}` lists active faults, `helenus heal {cluster} --all` ends it"
             )),
             Self::NoSuch { known, cluster, .. } if known.is_empty() => {
-                Some(format!("none holds in {cluster}"))
+                Some(format!("no fault is active in {cluster}"))
             }
             Self::NoSuch { target, known, .. } => {
                 Some(helenus_model::topology::name_hint(target, known))
@@ -131,7 +133,7 @@ impl Problem for FaultTrouble {
                  version 2 (systemd-run --user --scope -p Delegate=yes $SHELL)"
                     .into(),
             ),
-            Self::NotSlower { .. } => Some("slow it to less".into()),
+            Self::NotSlower { .. } => Some("use a lower percentage".into()),
             Self::Disk { .. } => Some(
                 "the disks are visible only where the cluster was brought up: use that shell, or its mount namespace"
                     .into(),
@@ -296,7 +298,7 @@ impl Context {
         Ok(healed)
     }
 
-    /// Whether a fault still is as it was made; false where somebody else undid or healed it.
+    /// Whether a fault still is as it was made; false if it was undone or healed meanwhile.
     ///
     /// # Errors
     /// The cluster or its journal cannot be read.

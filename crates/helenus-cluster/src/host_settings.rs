@@ -74,7 +74,7 @@ pub enum HostError {
         /// Those that there are.
         known: Vec<String>,
     },
-    /// An address that nobody gave the machine.
+    /// An address that the machine does not have.
     #[error("this machine has no address {0}")]
     NoAddress(std::net::Ipv4Addr),
     /// The kernel does not let this user add it.
@@ -248,7 +248,7 @@ pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Ve
     all
 }
 
-/// Restores what a cluster has set, and reports it; what somebody else has changed since, or needs as well, stays. A file
+/// Restores what a cluster has set, and reports it; what was changed since, or is needed by another, stays. A file
 /// that cannot be written is reported in the log: removal continues.
 pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut told = Vec::new();

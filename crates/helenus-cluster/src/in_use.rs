@@ -66,7 +66,7 @@ impl Hold {
         })
     }
 
-    /// The same, where a folder that cannot be written keeps nobody from working: then nobody is kept away.
+    /// The same, but a folder that cannot be written stops no command: then others are not kept away.
     pub fn try_take(clusters: &Clusters, cluster: &str, command: &str) -> Option<Self> {
         let taken = Self::take(clusters, cluster, command);
         taken
@@ -101,13 +101,13 @@ fn lines(text: &str) -> Vec<Disturbance> {
         .collect()
 }
 
-/// All that was ever written down of a cluster that is there; of one that is gone nothing.
+/// All that was ever written down of an existing cluster; of one that is gone nothing.
 pub fn disturbances(clusters: &Clusters, cluster: &str) -> Vec<Disturbance> {
     let text = fs::read_to_string(clusters.folder(cluster).join(JOURNAL));
     lines(&text.unwrap_or_default())
 }
 
-/// Whether a verb may disturb a cluster now: nobody runs anything on it, or the person insists. Who insists is written
+/// Whether a verb may disturb a cluster now: no run uses it, or the person insists. Who insists is written
 /// down for the runs, in the words of `command`.
 ///
 /// # Errors

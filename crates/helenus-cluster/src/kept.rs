@@ -50,7 +50,7 @@ pub enum KeptError {
     #[error("the state folder cannot be used")]
     Io(#[from] io::Error),
     /// Its file cannot be written or deleted.
-    #[error("the state of the cluster cannot be kept")]
+    #[error("cannot save the state of the cluster")]
     Unkept(#[source] io::Error),
 }
 
@@ -65,7 +65,7 @@ impl Problem for KeptError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { known, verb, .. } if known.is_empty() => {
-                format!("helenus {verb} up NAME makes one")
+                format!("helenus {verb} up NAME creates one")
             }
             Self::Unknown { name, known, .. } => name_hint(name, known),
             Self::Unreadable { .. } => {

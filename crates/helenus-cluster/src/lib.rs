@@ -37,15 +37,16 @@ pub mod shell;
 // Node: the files that it runs on, its process, and its life in a cluster.
 pub mod archive;
 pub mod attach;
+pub mod batch;
 pub mod disk;
 pub mod event;
 pub mod fault;
+pub mod free_memory;
 pub mod host_settings;
 pub mod image;
 pub mod jdk;
 pub mod launch;
 pub mod lifecycle;
-pub mod many;
 pub mod mbeans;
 pub mod members;
 pub mod nodetool;
@@ -55,7 +56,6 @@ pub mod pin;
 pub mod profiler;
 pub mod ready;
 pub mod remove;
-pub mod room;
 pub mod secure;
 pub mod shim;
 pub mod store;
@@ -65,14 +65,14 @@ pub mod tools;
 
 // Data: schemas, rows and settings of clusters that run.
 pub mod baseline;
-pub mod care;
-pub mod filling;
-pub mod given;
 pub mod live_schema;
 pub mod live_settings;
 pub mod origin;
+pub mod populate_journal;
+pub mod raised_settings;
 pub mod reset;
 pub mod scan;
+pub mod schema_file;
 pub mod settings;
 pub mod upgrade;
 

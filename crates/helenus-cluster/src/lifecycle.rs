@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::disk;
 use crate::error::{Class, ClusterError, Problem, with_causes};
 use crate::event::Event;
+use crate::free_memory;
 use crate::host_settings::{self, may_have_addresses};
 use crate::limits;
 use crate::machine;
@@ -17,7 +18,6 @@ use crate::process::{self, Owner};
 use crate::random::random;
 use crate::ready::ReadyError;
 use crate::remove;
-use crate::room;
 use crate::state::{
     ClusterState, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
@@ -150,7 +150,7 @@ impl Context {
             return Err(StateError::Exists(request.spec.name.clone()).into());
         }
         let version = self.version(&request.source)?;
-        let available = room::available(&self.clusters);
+        let available = free_memory::available(&self.clusters);
         let nodes = request.spec.topology.nodes();
         let claimed = match (self.network(request)?, request.addresses) {
             (Some(network), _) => apart(&network),
@@ -259,7 +259,7 @@ impl Context {
         let folder = self.clusters.folder(&request.spec.name);
         let mut saved = None;
         let mut decide = |claimed: &Claimed| {
-            let available = room::available(&self.clusters);
+            let available = free_memory::available(&self.clusters);
             let plan = self.plan(request, version, claimed, available)?;
             let state = new_state(plan, runtime.clone(), request);
             self.save(&state)?;
@@ -624,7 +624,7 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, request: &UpRequest
         nodes,
         limits: None,
         baseline: BaselineMark::default(),
-        given: None,
+        schema: None,
         releases: BTreeMap::new(),
         upgrade: None,
         gone: Vec::new(),

@@ -92,7 +92,7 @@ pub struct Hierarchy {
 
 impl Hierarchy {
     /// Its kind, and what it limits.
-    pub fn told(&self) -> String {
+    pub fn line(&self) -> String {
         let what = match (&self.memory, &self.cpu) {
             (Some(_), Some(_)) => "memory and processors",
             (Some(_), None) => "memory",

@@ -101,7 +101,7 @@ impl Problem for CutOff {
 
 /// What a cluster's state records of the schema that it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct SchemaMark {
     /// The file as the person named it.
     pub from: PathBuf,
     /// SHA-256 of its text, which lies as `schema.cql` in the cluster's folder, in hexadecimal digits.

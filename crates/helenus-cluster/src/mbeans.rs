@@ -44,7 +44,7 @@ const USER: &str = "helenus";
 #[derive(Debug, thiserror::Error)]
 pub enum MbeansError {
     /// The agent's jar is not here and cannot be fetched.
-    #[error("the agent that answers for MBeans ({name}) is not in the cache and cannot be fetched")]
+    #[error("the MBean agent ({name}) is not in the cache and cannot be fetched")]
     Jar {
         /// The tool.
         name: &'static str,
@@ -54,7 +54,7 @@ pub enum MbeansError {
         source: Box<StoreError>,
     },
     /// The agent was loaded, but does not listen.
-    #[error("the agent that was loaded into {node} does not listen at {address}")]
+    #[error("the MBean agent in {node} does not listen at {address}")]
     Deaf {
         /// Node.
         node: String,
@@ -62,7 +62,7 @@ pub enum MbeansError {
         address: SocketAddr,
     },
     /// The agent gives no answer, or a wrong one.
-    #[error("the agent in {node} does not answer")]
+    #[error("the MBean agent in {node} does not answer")]
     Silent {
         /// Node.
         node: String,
@@ -113,7 +113,8 @@ impl Ask {
         Self(json!({"type": "write", "mbean": mbean, "attribute": attribute, "value": value}))
     }
 
-    /// Calls an operation; one of several with the same name is chosen by its signature, such as `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
+    /// Calls an operation; one of several with the same name is chosen by its signature, such as
+    /// `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
     pub fn exec(mbean: &str, operation: &str, arguments: &[Value]) -> Self {
         Self(
             json!({"type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments}),

@@ -16,12 +16,12 @@ use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
 use crate::event::{Event, MemberEvent};
+use crate::free_memory;
 use crate::lifecycle::may_have_disks;
 use crate::limits;
 use crate::outside;
 use crate::process;
 use crate::remove;
-use crate::room;
 use crate::state::{ClusterState, GoneNode, NodeCondition, NodeState, StateError, condition};
 use fs_err as fs;
 use helenus_model::membership::Streamed;
@@ -51,7 +51,7 @@ pub enum Leave {
     Decommission,
     /// It is dead: those that hold copies stream.
     Remove,
-    /// It is dead, and nobody streams: gossip is told that it is gone.
+    /// It is dead, and nothing is streamed: gossip marks it as gone.
     Assassinate,
 }
 
@@ -213,7 +213,7 @@ impl Context {
             data_center: request.data_center.clone(),
             rack: request.rack.clone(),
             address,
-            available: room::available(&self.clusters),
+            available: free_memory::available(&self.clusters),
         }
     }
 

@@ -18,7 +18,7 @@ const MARK: &str = ".helenus";
 /// A folder cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideError {
-    /// Somebody's files are in it.
+    /// It contains files.
     #[error("{0} is not empty")]
     Taken(PathBuf),
     /// It cannot be made.
@@ -34,10 +34,10 @@ impl Problem for OutsideError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Taken(_) => {
-                "each node has a folder CLUSTER-NODE below --data-dir and --commitlog-dir: move this one away, or name the cluster otherwise"
+                "each node has a folder CLUSTER-NODE below --data-dir and --commitlog-dir: move this one away, or give the cluster another name"
             }
             Self::Io(_) => {
-                "name a folder of yours on that disk with --data-dir and --commitlog-dir, or leave them out: data are in the state folder then"
+                "name a folder of yours on that disk with --data-dir and --commitlog-dir, or leave them out: by default, data are in the state folder"
             }
         };
         Some(hint.to_owned())

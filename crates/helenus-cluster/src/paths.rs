@@ -40,7 +40,7 @@ pub enum PathsError {
     /// A cache whose path the JVM would split.
     #[error("the cache is {}, and Java splits paths at ':'", .0.display())]
     Split(PathBuf),
-    /// The runtime folder is somebody else's.
+    /// The runtime folder belongs to another user.
     #[error("{folder} belongs to user {owner}, not to {uid}")]
     Foreign {
         /// The runtime folder.
@@ -128,7 +128,7 @@ impl Paths {
     /// Makes the runtime folder, or proves that the one that is there is ours alone.
     ///
     /// # Errors
-    /// Somebody else's folder, one that others may enter, or a file system that refuses.
+    /// A folder of another user, one that others may enter, or a file system that refuses.
     pub fn secure_runtime(&self, env: &Env) -> Result<&Path, PathsError> {
         let folder = &self.runtime;
         // One level only and mode 0700 from the start: a race with another user's mkdir is lost

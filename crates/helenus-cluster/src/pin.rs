@@ -17,7 +17,9 @@ pub(crate) fn pin(pin: &Pin) -> io::Result<()> {
     for cpu in pin.cpus.iter() {
         let cpu = usize::try_from(cpu).map_err(io::Error::other)?;
         if cpu >= CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!("processor {cpu} cannot be named")));
+            return Err(io::Error::other(format!(
+                "there cannot be a processor {cpu}"
+            )));
         }
         cpus.set(cpu);
     }

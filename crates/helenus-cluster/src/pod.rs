@@ -62,7 +62,7 @@ pub enum LauncherError {
     #[error("{0} is not set")]
     Variable(&'static str),
     /// The pod's address.
-    #[error("{0:?} is no address, and no name that has one")]
+    #[error("{0:?} is neither an IP address nor a name that resolves to one")]
     Address(String),
     /// The pod's configuration.
     #[error(transparent)]
@@ -74,10 +74,10 @@ pub enum LauncherError {
     #[error("cannot read the pod's configuration or start Java")]
     Io(#[from] io::Error),
     /// Certificates.
-    #[error("cannot speak TLS")]
+    #[error("cannot set up TLS")]
     Tls(#[from] TlsError),
     /// Keystores of certificates as PEM.
-    #[error("the certificates of the Secret are of no use")]
+    #[error("cannot use the certificates of the Secret")]
     Stores(#[from] SecureError),
     /// The node.
     #[error("the node does not answer")]
@@ -93,10 +93,10 @@ pub enum LauncherError {
     Interrupted,
 }
 
-/// Becomes the node; returns only on failure. `tell` is told what a person may want to know.
+/// Becomes the node; returns only on failure. `tell` gets notes for a person.
 ///
 /// # Errors
-/// The configuration cannot be read or written, a new node finds nobody to join, or `exec` fails.
+/// The configuration cannot be read or written, a new node finds no node to join through, or `exec` fails.
 pub fn start(
     env: &Env,
     cancel: &Cancel,
@@ -231,7 +231,7 @@ pub fn reach(address: SocketAddr) -> Result<(), LauncherError> {
     Ok(())
 }
 
-/// Lets the node write out what it has in memory, and tell the others; that it cannot is nobody's concern any more.
+/// Lets the node write out what it has in memory, and announce its end; failures are ignored.
 pub fn drain() {
     let ended = tool(&["drain".into()]).and_then(|mut tool| Ok(tool.status()?));
     tracing::info!(?ended, "drain");
@@ -417,7 +417,7 @@ mod tests {
         let wrong = own_address(&env("no such name")).expect_err("no address");
         assert_eq!(
             wrong.to_string(),
-            "\"no such name\" is no address, and no name that has one"
+            "\"no such name\" is neither an IP address nor a name that resolves to one"
         );
         let none = variable(&Env::default(), POD_NAME).expect_err("not set");
         assert_eq!(none.to_string(), "POD_NAME is not set");

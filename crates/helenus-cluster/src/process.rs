@@ -172,7 +172,7 @@ pub struct Owner {
 
 /// No process has that number.
 #[derive(Debug, thiserror::Error)]
-#[error("no process {0} runs")]
+#[error("no such process: {0}")]
 pub struct OwnerError(i32);
 
 impl Problem for OwnerError {
@@ -181,7 +181,7 @@ impl Problem for OwnerError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "--owner takes the number of the process with which the cluster shall end; of a shell's own: --owner $$";
+        let hint = "--owner takes a process ID; the cluster is removed when that process exits (the current shell: --owner $$)";
         Some(hint.to_owned())
     }
 }

@@ -52,8 +52,8 @@ pub enum ProfilerError {
         /// Why.
         source: io::Error,
     },
-    /// Somebody profiles the node already.
-    #[error("{node} is being profiled already")]
+    /// The node is already being profiled.
+    #[error("{node} is already being profiled")]
     Busy {
         /// Node.
         node: String,
@@ -69,7 +69,7 @@ pub enum ProfilerError {
         why: String,
     },
     /// What it wrote cannot be read.
-    #[error("what the profiler of {node} wrote cannot be read")]
+    #[error("cannot read the output of the profiler of {node}")]
     Stacks {
         /// Node.
         node: String,
@@ -77,7 +77,7 @@ pub enum ProfilerError {
         source: StacksError,
     },
     /// A file of it in the node's folder.
-    #[error("the files of the profiler of {node} cannot be used")]
+    #[error("cannot use the files of the profiler of {node}")]
     Io {
         /// Node.
         node: String,
@@ -99,7 +99,7 @@ impl Problem for ProfilerError {
         match self {
             Self::Jar { folder, source, .. } => Some(source.hint_of_tool(folder)),
             Self::Busy { .. } => Some(
-                "wait for the other command; a profile whose command was killed ends by itself soon after its time"
+                "wait for the other command; if it was killed, the profile ends soon after its duration"
                     .into(),
             ),
             Self::Refused { .. } => Some("`helenus logs` shows the node's own log".into()),

@@ -341,7 +341,7 @@ fn complete(
     let mut host_ids = BTreeMap::new();
     let mut schemas: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let sights = each(clients, |name, client| {
-        look(client).map_err(|e| format!("{name} cannot be asked: {e}"))
+        look(client).map_err(|e| format!("cannot query {name}: {e}"))
     })?;
     for (name, sight) in &sights {
         host_ids.insert(name.clone(), sight.host_id.clone());

@@ -126,8 +126,8 @@ pub fn reset(context: &Context, name: &str, dry_run: bool) -> Result<Reset, Clus
         return Ok(told);
     }
     // The rows of a populate go: one that was cut off has nothing to go on from, and what it raised goes back.
-    crate::filling::forget(context, name)?;
-    let raised = crate::care::put_back(context, &state)?;
+    crate::populate_journal::forget(context, name)?;
+    let raised = crate::raised_settings::put_back(context, &state)?;
     told.settings.retain(|s| {
         !raised
             .iter()

@@ -44,7 +44,7 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
 }
 
 /// [`read`], with the nodes that live and did not answer. With `or_planned` the plan stands in where nodes answer and
-/// none tells of the others: of keyspaces it knows nothing.
+/// none reports the others: it knows no keyspaces.
 ///
 /// # Errors
 /// As [`read`].

@@ -72,7 +72,7 @@ pub enum SecureError {
         source: Box<ClientError>,
     },
     /// The stock superuser's stock password is still good.
-    #[error("{node} still lets the stock superuser log in")]
+    #[error("the default superuser can still log in to {node}")]
     StockSuperuser {
         /// The node.
         node: String,

@@ -5,7 +5,7 @@ use crate::alive;
 use crate::error::{Class, Problem};
 use crate::limits::Limits;
 use crate::lock;
-use crate::marks::{BaselineMark, Given};
+use crate::marks::{BaselineMark, SchemaMark};
 use crate::process;
 pub use crate::process::{Owner, started_at};
 use crate::stored::{self, ReadError};
@@ -63,8 +63,8 @@ pub struct ClusterState {
     #[serde(default)]
     pub baseline: BaselineMark,
     /// The schema that came with `up`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given: Option<Given>,
+    #[serde(default, rename = "given", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<SchemaMark>,
     /// Where user, password and certificates are; open where the cluster asks for none.
     #[serde(default, skip_serializing_if = "Access::is_open")]
     pub access: Access,
@@ -222,7 +222,7 @@ pub enum StateError {
         source: ReadError,
     },
     /// Another helenus changes this cluster now.
-    #[error("another helenus is at work on cluster {0}")]
+    #[error("another helenus is working on cluster {0}")]
     Busy(String),
     /// A run measures this cluster now.
     #[error("a run is under way on cluster {cluster}: {by}")]
@@ -265,11 +265,11 @@ impl Problem for StateError {
                 "`helenus start {name}` starts it again, `helenus rm {name}` removes it"
             )),
             Self::Unreadable { name, .. } => {
-                Some(format!("`helenus rm {name}` removes it, whatever is in it"))
+                Some(format!("`helenus rm {name}` deletes the cluster and all its data"))
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
             Self::InUse { .. } => Some(
-                "wait until it has ended, or interrupt it; --force goes ahead and disqualifies it"
+                "wait until it has ended, or interrupt it; --force continues anyway and makes that run invalid"
                     .into(),
             ),
             Self::Io(_) => None,
@@ -515,7 +515,7 @@ impl ClusterState {
         }
     }
 
-    /// Whether an ephemeral cluster's maker is gone, so that nobody will remove it.
+    /// Whether the command of an ephemeral cluster is gone without removing it.
     pub fn abandoned(&self) -> bool {
         let (pid, started) = self.maker;
         self.ephemeral && (started.is_none() || started_at(pid) != started)

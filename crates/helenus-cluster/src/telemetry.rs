@@ -45,7 +45,7 @@ pub struct Sampler {
 /// What the thread is asked for.
 #[derive(Debug)]
 enum Wish {
-    /// Look now, and say when what the kernel tells has been read.
+    /// Look now, and answer when the kernel's figures have been read.
     Now(Sender<()>),
     /// Look at this moment of the monotonic clock, in nanoseconds.
     At(u64),

@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Why a node was stopped, in its folder as long as it is: a run beside it tells it.
+/// Why a node was stopped, in its folder as long as it is: a run beside it reports it.
 pub const WHY_FILE: &str = "stopped-for";
 
 /// What `upgrade` is asked for.

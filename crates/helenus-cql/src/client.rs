@@ -177,7 +177,7 @@ impl Client {
         }
     }
 
-    /// Opens a stream that somebody else dialled, in exactly the version asked for.
+    /// Opens a connection over an existing stream, in exactly the version asked for.
     ///
     /// # Errors
     /// [`ClientError::Version`] where the server does not speak it, else as

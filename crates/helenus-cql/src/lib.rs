@@ -3,17 +3,24 @@
 //! read that people name.
 //! Refuses: connection pools, retries, policies, printing.
 
-pub mod client;
+// The protocol, and files that people name.
 pub mod codec;
+pub mod input;
+
+// Values as rows, and commands of the shell.
 pub mod commands;
+pub mod rows;
+
+// A connection, and what a shell reads, completes and draws.
+pub mod client;
 pub mod complete;
 pub mod describe;
-pub mod input;
-pub mod rows;
-pub mod schema;
 pub mod statements;
 pub mod table;
 pub mod trace;
+
+// Schemas, read over a connection.
+pub mod schema;
 
 pub use client::{
     Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,

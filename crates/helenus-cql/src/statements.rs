@@ -2,6 +2,7 @@
 //! Refuses to understand statements: quotes, comments and batches are all it knows.
 
 use crate::commands::begins_command;
+use helenus_model::cql::tokens::{Token, TokenKind, blanks, tokens};
 
 /// One statement of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,52 +48,6 @@ pub fn split_statements(text: &str) -> Vec<Statement> {
     splitter.statements
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Blank,
-    Comment,
-    /// A word that is not quoted.
-    Word,
-    Semicolon,
-    /// Anything else: quoted text, brackets, operators.
-    Other,
-}
-
-/// The kind and the length in bytes of the first token; never zero for text that is not empty.
-fn token(text: &str) -> (Token, usize) {
-    let to_end_of = |mark: &str, from: usize| {
-        text.get(from..)
-            .and_then(|rest| rest.find(mark))
-            .map_or(text.len(), |n| from + n + mark.len())
-    };
-    let first = text.chars().next().unwrap_or(' ');
-    if text.starts_with("--") || text.starts_with("//") {
-        return (Token::Comment, text.find('\n').unwrap_or(text.len()));
-    }
-    if text.starts_with("/*") {
-        return (Token::Comment, to_end_of("*/", 2));
-    }
-    if text.starts_with("$$") {
-        return (Token::Other, to_end_of("$$", 2));
-    }
-    match first {
-        // A doubled quote inside reads as two quoted texts side by side, which ends the same.
-        '\'' => (Token::Other, to_end_of("'", 1)),
-        '"' => (Token::Other, to_end_of("\"", 1)),
-        ';' => (Token::Semicolon, 1),
-        blank if blank.is_whitespace() => (Token::Blank, blank.len_utf8()),
-        letter if is_word(letter) => (
-            Token::Word,
-            text.find(|c| !is_word(c)).unwrap_or(text.len()),
-        ),
-        other => (Token::Other, other.len_utf8()),
-    }
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
 /// Where the splitter stands towards a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Batch {
@@ -126,57 +81,48 @@ struct Splitter {
 impl Splitter {
     /// Reads a whole text; whether it ends inside a comment.
     fn read(&mut self, text: &str) -> bool {
-        let mut at = 0;
-        let mut in_comment = false;
-        while at < text.len() {
-            let (kind, length) = token(&text[at..]);
-            let piece = &text[at..at + length];
-            in_comment = piece.starts_with("/*") && (length < 4 || !piece.ends_with("*/"));
-            self.take(kind, text, at, at + length);
-            at += length;
+        let mut end = 0;
+        for token in tokens(text) {
+            let is_line = |blank: &str| !blank.starts_with("/*") && blank.contains('\n');
+            if self.command && blanks(&text[end..token.at.start]).any(is_line) {
+                self.finish(text, true);
+            }
+            end = token.at.end;
+            self.take(&token, text);
         }
         self.finish(text, self.command);
-        in_comment
+        let is_open =
+            |blank: &str| blank.starts_with("/*") && (blank.len() < 4 || !blank.ends_with("*/"));
+        blanks(&text[end..]).last().is_some_and(is_open)
     }
 
-    fn take(&mut self, kind: Token, text: &str, start: usize, end: usize) {
-        match kind {
-            Token::Blank if self.command && &text[start..end] == "\n" => {
-                return self.finish(text, true);
-            }
-            Token::Blank | Token::Comment => return,
-            Token::Semicolon if !matches!(self.batch, Batch::Inside | Batch::Apply) => {
-                return self.finish(text, true);
-            }
-            Token::Word | Token::Other
-                if self.shell
-                    && self.batch == Batch::Start
-                    && begins_command(&text[start..end]) =>
-            {
-                self.command = true;
-                self.batch = Batch::No;
-            }
-            Token::Word => self.batch = self.after_word(&text[start..end]),
-            Token::Semicolon | Token::Other => {
-                self.batch = match self.batch {
-                    Batch::Inside | Batch::Apply => Batch::Inside,
-                    _ => Batch::No,
-                };
-            }
+    fn take(&mut self, token: &Token, text: &str) {
+        let in_batch = matches!(self.batch, Batch::Inside | Batch::Apply);
+        if token.is(";") && !in_batch {
+            return self.finish(text, true);
         }
-        let first = self.span.map_or(start, |(first, _)| first);
-        self.span = Some((first, end));
+        let written = &text[token.at.clone()];
+        if self.shell && self.batch == Batch::Start && begins_command(written) {
+            self.command = true;
+            self.batch = Batch::No;
+        } else if token.kind == TokenKind::Word {
+            self.batch = self.after_word(&token.text);
+        } else {
+            self.batch = if in_batch { Batch::Inside } else { Batch::No };
+        }
+        let first = self.span.map_or(token.at.start, |(first, _)| first);
+        self.span = Some((first, token.at.end));
     }
 
+    /// Where it stands after a word, in lower case.
     fn after_word(&self, word: &str) -> Batch {
-        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
-        match self.batch {
-            Batch::Start if is("BEGIN") => Batch::Begin,
-            Batch::Begin if is("BATCH") => Batch::Inside,
-            Batch::Begin if is("UNLOGGED") || is("COUNTER") || is("LOGGED") => Batch::Begin,
-            Batch::Inside if is("APPLY") => Batch::Apply,
-            Batch::Apply if is("BATCH") => Batch::No,
-            Batch::Inside | Batch::Apply => Batch::Inside,
+        match (self.batch, word) {
+            (Batch::Start, "begin") => Batch::Begin,
+            (Batch::Begin, "batch") => Batch::Inside,
+            (Batch::Begin, "unlogged" | "counter" | "logged") => Batch::Begin,
+            (Batch::Inside, "apply") => Batch::Apply,
+            (Batch::Apply, "batch") => Batch::No,
+            (Batch::Inside | Batch::Apply, _) => Batch::Inside,
             _ => Batch::No,
         }
     }
@@ -222,6 +168,7 @@ mod tests {
         assert_eq!(texts(" ;; -- nothing\n /* ; */ ;"), [""; 0]);
         assert_eq!(texts("a 'open; b"), ["a 'open; b"]);
         assert_eq!(texts("ä; 'ö"), ["ä", "'ö"]);
+        assert_eq!(texts("LIMIT 10-- ;\n; b"), ["LIMIT 10", "b"]);
     }
 
     #[test]

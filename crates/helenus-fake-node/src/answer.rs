@@ -3,7 +3,7 @@
 
 use crate::me::Me;
 use crate::statement::{Statement, TableName, parse};
-use crate::system;
+use crate::system::{self, Keyspace};
 use crate::tables::Table;
 use helenus_cql::codec::result::RowsPage;
 use helenus_cql::codec::{
@@ -12,13 +12,6 @@ use helenus_cql::codec::{
 };
 use helenus_model::seed::mix;
 use std::collections::BTreeMap;
-
-/// A keyspace as it was created.
-#[derive(Debug)]
-pub(crate) struct Keyspace {
-    pub(crate) name: String,
-    pub(crate) replication: Vec<(String, String)>,
-}
 
 /// A prepared statement: tables and columns by their places.
 #[derive(Debug, Clone)]

@@ -2,14 +2,23 @@
 //! here, hang there. FOLDER is that of a node. Tests name it in `HELENUS_FAKE_NODE`, as `PROGRAM BEHAVIOUR`.
 //! Refuses to hold data, but for `serve`, which holds rows in memory; the others answer what readiness asks.
 
-mod answer;
+// What a stand-in knows.
 mod me;
-mod ready;
-mod serve;
 mod statement;
-mod system;
-mod tables;
 mod truth;
+
+// Readiness, and the tables that it holds.
+mod ready;
+mod tables;
+
+// The system's tables.
+mod system;
+
+// Answers.
+mod answer;
+
+// The server.
+mod serve;
 
 use me::Me;
 use std::io::{Read as _, Write as _};

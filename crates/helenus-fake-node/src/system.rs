@@ -1,13 +1,19 @@
 //! The system's tables as a serving stand-in tells them: itself, and what was created on it.
 //! Refuses conditions: each table is told whole.
 
-use crate::answer::Keyspace;
 use crate::me::{Me, has_table, host_id};
 use crate::tables::Table;
 use helenus_cql::codec::ColumnSpec;
 use helenus_cql::codec::result::Row;
 use helenus_model::cql::{CqlType, CqlValue};
 use std::net::IpAddr;
+
+/// A keyspace as it was created.
+#[derive(Debug)]
+pub(crate) struct Keyspace {
+    pub(crate) name: String,
+    pub(crate) replication: Vec<(String, String)>,
+}
 
 /// The columns of `SELECT * FROM system.local`.
 const LOCAL: [&str; 11] = [

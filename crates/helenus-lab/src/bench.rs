@@ -93,7 +93,7 @@ pub fn run(
     request: &BenchRequest,
     events: &mut dyn FnMut(LabEvent<'_>),
 ) -> Result<Finished, BenchError> {
-    faults::check_request(context, request)?;
+    request.check_faults(context)?;
     let place = match &request.place {
         Where::Ephemeral(_) => Place::Ephemeral,
         Where::Cluster(_) | Where::Kube { .. } => Place::Owned,
@@ -147,7 +147,7 @@ pub fn run(
     bench.finish(first_error)
 }
 
-/// Looks at a cluster that is there already.
+/// Looks at a cluster that already exists.
 ///
 /// # Errors
 /// Nobody answers, it is another's that was not named, or it is one that is yet to be made.

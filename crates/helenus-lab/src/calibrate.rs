@@ -30,7 +30,7 @@ pub struct CalibrateRequest {
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// The null server does not come up.
-    #[error("the null server does not start")]
+    #[error("the null server did not start")]
     Server(#[source] io::Error),
     /// The generator cannot be used.
     #[error(transparent)]

@@ -84,7 +84,7 @@ pub enum ExperimentEvent<'a> {
     },
     /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
-    /// What is waited for while the nodes of a cluster that is there start anew.
+    /// What is waited for while the nodes of an existing cluster start anew.
     Anew(&'a str),
     /// The nodes of this cluster start as they were before.
     PutsBack(&'a str),
@@ -177,10 +177,10 @@ pub enum ExperimentError {
     #[error(transparent)]
     Populate(#[from] PopulateError),
     /// A run cannot be kept.
-    #[error("the run cannot be kept in the history")]
+    #[error("cannot store the run in the history")]
     NotRecorded(#[source] HistoryError),
     /// A person's cluster has the name that its restarts would have.
-    #[error("your cluster {0} has the name that this experiment needs for its own")]
+    #[error("your cluster {0} has the name that this experiment needs for the cluster it creates")]
     NameTaken(String),
     /// The nodes of a cluster are not as they were.
     #[error("the nodes of {name} still have settings of the experiment")]
@@ -193,10 +193,10 @@ pub enum ExperimentError {
         source: ClusterError,
     },
     /// Another command changed the cluster of a run.
-    #[error("`{0}` changed the cluster of a run, which is not counted")]
+    #[error("`{0}` changed the cluster during a run; the run does not count")]
     Disturbed(String),
     /// Rows of the data are missing or wrong after they were written.
-    #[error("the data is not as it was written")]
+    #[error("the data differ from what was written")]
     NotWhole,
     /// A side of a pair failed.
     #[error("{run}: the run failed")]

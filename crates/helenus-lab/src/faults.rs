@@ -5,7 +5,6 @@ mod before;
 
 pub(crate) use before::Before;
 
-use crate::bench::{BenchRequest, Where};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::fault::{Ends, FaultTrouble, Patience};
@@ -77,7 +76,7 @@ pub(crate) struct Faults {
     said: Receiver<Say>,
     thread: Option<JoinHandle<()>>,
     warmup_ns: u64,
-    /// Whether the first interval has told when the first phase really started.
+    /// Whether the first interval has reported when the first phase really started.
     exact: bool,
     /// Whether the thread has ended.
     ended: bool,
@@ -412,24 +411,7 @@ fn readings(
     at.into_iter().map(of).collect()
 }
 
-/// Whether the faults of a request can be done where it goes, as far as that is known before it starts.
-///
-/// # Errors
-/// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.
-pub fn check_request(context: &Context, request: &BenchRequest) -> Result<(), ClusterError> {
-    if request.faults.is_empty() {
-        return Ok(());
-    }
-    let plan = match &request.place {
-        Where::Ephemeral(up) => context.dry_run(up)?,
-        Where::Cluster(name) => context.clusters.load(name)?.plan,
-        // Whose it is is not known before it is looked at.
-        Where::Hosts { .. } | Where::Kube { .. } => return Ok(()),
-    };
-    check(&request.faults, &plan)
-}
-
-/// Whether a script can be carried out in a cluster that is there or planned.
+/// Whether a script can be carried out in an existing cluster or planned.
 ///
 /// # Errors
 /// A target that there is not, or faults that get in each other's way.

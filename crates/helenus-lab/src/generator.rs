@@ -118,10 +118,11 @@ pub struct LostGenerator {
     pub why: String,
 }
 
-/// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the generator has ended.
+/// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the
+/// generator has ended.
 ///
 /// When the person asks to stop, the generator is asked to stop, and its last lines still come. Of generators elsewhere some
-/// may end early: those are told, and the others go on.
+/// may end early: those are reported, and the others continue.
 ///
 /// # Errors
 /// It cannot be started or read.

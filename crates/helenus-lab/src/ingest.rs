@@ -1,22 +1,27 @@
 //! A load: files are read and made into rows on one thread and written on another, resumable, and compared at the end.
 //! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
 
-mod columnar;
 mod distinct;
 mod encoding;
-mod gather;
-mod keeper;
 mod limit;
 mod packed;
 mod parts;
-mod proof;
 mod record;
-mod send;
+
+mod columnar;
+
+mod keeper;
 mod source;
+mod walk;
+
+mod gather;
+mod proof;
+
+mod send;
+
 mod sstable;
 #[cfg(test)]
 pub(crate) mod tests;
-mod walk;
 
 pub use proof::{Proof, SampleProof};
 pub use record::record;
@@ -105,7 +110,7 @@ pub struct LoadRequest {
     pub ttl_s: Option<u32>,
     /// How rows get into the table.
     pub via: Way,
-    /// Why so, where nobody asked for it.
+    /// Why so, if it was not requested.
     pub via_reason: String,
     /// Bytes of rows that are sorted in memory, by SSTables.
     pub memory_bytes: usize,
@@ -284,7 +289,7 @@ pub enum IngestError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// The system fails.
-    #[error("the connections cannot be waited for")]
+    #[error("cannot wait for the connections")]
     Io(#[from] std::io::Error),
     /// The person's wish.
     #[error("interrupted after {} rows", thousands(*rows))]

@@ -34,10 +34,10 @@ pub enum InsideError {
     #[error("{}", not_ready(.0, .1))]
     NotReady(Vec<String>, String),
     /// A node that does not say what it sees.
-    #[error("the nodes of {0} do not say what they see")]
+    #[error("no node of {0} shows the state of its peers")]
     NoView(String),
     /// The superuser's password cannot be held.
-    #[error("there is no memory for a password")]
+    #[error("cannot keep the password in memory")]
     Password(#[from] std::io::Error),
 }
 
@@ -52,7 +52,7 @@ impl Problem for InsideError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NotReady(_, name) => {
-                Some(format!("helenus kube wait {name} says what they wait for"))
+                Some(format!("helenus kube wait {name} shows what they wait for"))
             }
             Self::NoView(_) | Self::Password(_) => None,
         }
@@ -79,7 +79,7 @@ pub struct KubeTarget {
     pub access: Access,
     /// By which statements get to its nodes.
     door: Arc<Mutex<Door>>,
-    /// The superuser's password, where the operators have made one and nobody gave another.
+    /// The superuser's password, if the operators have made one and no other was given.
     _password: Option<Arc<File>>,
     cancel: Cancel,
 }

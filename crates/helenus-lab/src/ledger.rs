@@ -138,10 +138,10 @@ impl LedgerFileError {
             Self::Content { source, .. } => Some(
                 match source {
                     LedgerError::Foreign => "name a run, or a file that --ledger has made",
-                    LedgerError::Short => "the generator was ended before it wrote anything",
+                    LedgerError::Short => "the generator ended before it wrote anything",
                     LedgerError::Format(_) => "read it with the Helenus that wrote it",
                     LedgerError::Head(_) | LedgerError::Damaged { .. } => {
-                        "the file was damaged after it was written; its intact part alone is not reported"
+                        "the file was damaged after it was written; Helenus does not report on a part of a ledger"
                     }
                 }
                 .into(),
@@ -152,7 +152,7 @@ impl LedgerFileError {
                 Some("name another with --client-dc, or start its nodes".into())
             }
             Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
-                "give its present path; a run that ended before it started has none".into(),
+                "give its current path; a run that ended before it started has no ledger".into(),
             ),
             Self::File { .. } | Self::Expected(_) | Self::Copies { .. } => None,
         }

@@ -108,15 +108,15 @@ pub enum LevelsError {
     #[error(transparent)]
     Net(#[from] NetError),
     /// A keyspace or table could not be made.
-    #[error("cannot make keyspace {keyspace}")]
+    #[error("cannot create keyspace {keyspace}")]
     Schema {
         /// Its name.
         keyspace: String,
         /// Why.
         source: Box<ClientError>,
     },
-    /// A keyspace with a cell's name already exists, so it is somebody else's.
-    #[error("keyspace {0} already exists and is not ours")]
+    /// A keyspace with a cell's name already exists, which this command did not create.
+    #[error("keyspace {0} already exists and was not created by this command")]
     Taken(String),
     /// The history has cells of a comparison of this name: the two could not be distinguished.
     #[error("the history already has a comparison {0}")]

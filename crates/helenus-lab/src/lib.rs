@@ -1,29 +1,40 @@
 //! ORCHESTRATION: up, look, prepare, probe, run, record, remove, as a stream of events.
 //! Refuses flags and printing; what comes next is decided by `helenus_model::line`.
 
-pub mod bench;
-pub mod calibrate;
+// Beside a run: what is read, disturbed and started.
 pub mod compare;
 pub mod distance;
-pub mod experiment;
 pub mod faults;
-pub mod flame;
 pub mod generator;
 pub mod http;
-pub mod ingest;
 pub mod inside;
+pub mod watch;
+mod windows;
+
+// Where a run goes, and what is read over its windows.
+pub mod calibrate;
+pub mod flame;
 pub mod ledger;
+mod server_times;
+pub mod target;
+
+// Replicas, and traces.
+pub mod serving;
+mod traces;
+
+// One run.
+pub mod bench;
+
+// Other loads, and several runs.
+pub mod ingest;
 pub mod levels;
 pub mod metrics;
 pub mod populate;
 pub mod search;
-mod server_times;
-pub mod serving;
 pub mod stress;
-pub mod target;
-mod traces;
+
+// Many runs, and tables that are read.
+pub mod experiment;
 pub mod unload;
-pub mod watch;
-mod windows;
 
 pub use bench::{BenchError, BenchRequest, Finished, LabEvent, run};

@@ -9,20 +9,20 @@ pub use verify::Verified;
 use crate::bench::{BenchError, has_data_centre};
 use crate::generator::{self, Stand};
 use crate::serving::{self, Asked};
-use crate::target::{self, Given, Target};
+use crate::target::{self, HostAccess, Target};
 use fs_err as fs;
 use helenus_cluster::baseline::{self, BaselineEvent};
-use helenus_cluster::care::{self, RaisedSetting};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::filling::{self, FillingBook};
 use helenus_cluster::kube::{self, KubeClusters, KubeJob};
+use helenus_cluster::populate_journal::{self, PopulateJournal};
+use helenus_cluster::raised_settings::{self, RaisedSetting};
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::settings::PutBack;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::ConnectOptions;
 use helenus_model::format::Format;
-use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
+use helenus_model::populate::{Beginning, Journal, ResumeError, TargetData, TargetDataError};
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{Consistency, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SampleLine};
@@ -42,9 +42,9 @@ pub struct PopulateRequest {
     /// Cluster of this user.
     pub cluster: String,
     /// How one gets into it, where it is one on Kubernetes.
-    pub kube: Option<Given>,
+    pub kube: Option<HostAccess>,
     /// What is to be there.
-    pub filling: Filling,
+    pub data: TargetData,
     /// Partitions a second; none is as fast as the slots allow.
     pub rate_per_s: Option<f64>,
     /// Most operations in flight.
@@ -56,7 +56,7 @@ pub struct PopulateRequest {
     /// How often a failed write is sent again.
     pub tries: u32,
     /// Whether nodes' settings are raised meanwhile.
-    pub care: bool,
+    pub raise_settings: bool,
     /// Whether everything is read back.
     pub verify: bool,
     /// Whether an unfinished one is forgotten.
@@ -171,7 +171,7 @@ pub enum PopulateError {
     #[error(transparent)]
     Bench(Box<BenchError>),
     #[error(transparent)]
-    Filling(#[from] FillingError),
+    TargetData(#[from] TargetDataError),
     #[error(transparent)]
     Resume(#[from] ResumeError),
     /// Writes failed more often than they were to be sent again.
@@ -232,7 +232,7 @@ impl PopulateError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Bench(_) => None,
-            Self::Filling(e) => Some(e.hint().to_owned()),
+            Self::TargetData(e) => Some(e.hint().to_owned()),
             Self::Resume(e) => Some(e.hint().to_owned()),
             Self::Failed { kind, .. } => {
                 Some(format!("{}; then run it again: it resumes", kind.hint()))
@@ -286,7 +286,7 @@ struct Populate<'a> {
     events: &'a mut dyn FnMut(PopulateEvent<'_>),
     target: Target,
     place: Place,
-    book: FillingBook,
+    book: PopulateJournal,
     journal: Journal,
     told: Populated,
 }
@@ -299,11 +299,11 @@ pub fn look(
     context: &Context,
     request: &PopulateRequest,
 ) -> Result<(Beginning, bool), PopulateError> {
-    let remembered = filling::look(&folder(context, request)?)?;
+    let remembered = populate_journal::look(&folder(context, request)?)?;
     let beginning = beginning(remembered.as_ref(), request)?;
     let raised = match request.kube {
         Some(_) => false,
-        None => care::is_raised(
+        None => raised_settings::is_raised(
             context,
             &context
                 .clusters
@@ -319,7 +319,7 @@ fn beginning(
     request: &PopulateRequest,
 ) -> Result<Beginning, PopulateError> {
     match remembered {
-        Some(journal) if !request.anew => Ok(journal.beginning(&request.filling.journal())?),
+        Some(journal) if !request.anew => Ok(journal.beginning(&request.data.journal())?),
         _ => Ok(Beginning::Anew),
     }
 }
@@ -330,8 +330,8 @@ fn beginning(
 /// No such cluster, or a node does not answer.
 pub fn put_back(context: &Context, cluster: &str) -> Result<Vec<PutBack>, ClusterError> {
     let state = context.clusters.load(cluster)?;
-    let _book = FillingBook::open(&context.clusters.folder(cluster), cluster)?;
-    care::put_back(context, &state)
+    let _book = PopulateJournal::open(&context.clusters.folder(cluster), cluster)?;
+    raised_settings::put_back(context, &state)
 }
 
 /// Fills the cluster, or what is left of it; settings are put back whatever happens.
@@ -347,7 +347,7 @@ pub fn populate(
     events(PopulateEvent::Step(PopulateStep::Look));
     let folder = folder(context, request)?;
     fs::create_dir_all(&folder).map_err(ClusterError::io("the cluster's folder"))?;
-    let book = FillingBook::open(&folder, &request.cluster)?;
+    let book = PopulateJournal::open(&folder, &request.cluster)?;
     let (target, place) = match &request.kube {
         Some(given) => (
             target::kube(context, &request.cluster, given).map_err(BenchError::from)?,
@@ -358,7 +358,7 @@ pub fn populate(
             let state = state.map_err(ClusterError::from)?;
             let target = target::ours(context, &state).map_err(BenchError::from)?;
             // What a load that was cut off has left goes back even where this one is refused.
-            for left in care::put_back(context, &state)? {
+            for left in raised_settings::put_back(context, &state)? {
                 events(PopulateEvent::Left(&left));
             }
             (target, Place::Here(state))
@@ -367,7 +367,7 @@ pub fn populate(
     let remembered = book.read()?;
     let beginning = beginning(remembered.as_ref(), request)?;
     let journal = match (beginning, remembered) {
-        (Beginning::Anew, _) | (_, None) => request.filling.journal(),
+        (Beginning::Anew, _) | (_, None) => request.data.journal(),
         (_, Some(journal)) => journal,
     };
     let told = Populated {
@@ -431,14 +431,14 @@ impl Populate<'_> {
 
     fn prepare(&mut self) -> Result<(), PopulateError> {
         (self.events)(PopulateEvent::Step(PopulateStep::Prepare));
-        let workload = &self.request.filling.workload;
+        let workload = &self.request.data.workload;
         target::fits(&self.target, workload).map_err(BenchError::from)?;
         let asked = self.request.replication_factor.as_ref();
         for name in asked.into_iter().flat_map(ReplicationFactor::names) {
             has_data_centre(Some(name), self.target.data_centers())?;
         }
         let statements = workload.schema(&self.target.replication(asked), asked.is_some());
-        let filling = &self.request.filling;
+        let filling = &self.request.data;
         let mut phases = vec![filling.phase(0, None, 1, 0)];
         phases.extend(filling.reading(1));
         let asked = Asked {
@@ -471,10 +471,10 @@ impl Populate<'_> {
     fn with_care(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
         self.generator()?;
         if let Place::Here(state) = &self.place
-            && self.request.care
+            && self.request.raise_settings
         {
             (self.events)(PopulateEvent::Step(PopulateStep::Care));
-            self.told.raised = care::raise(self.context, state)?;
+            self.told.raised = raised_settings::raise(self.context, state)?;
         }
         let first = match beginning {
             Beginning::From(first) => {
@@ -519,17 +519,17 @@ impl Populate<'_> {
         let Place::Here(state) = &self.place else {
             return Ok(());
         };
-        if !care::is_raised(self.context, state) {
+        if !raised_settings::is_raised(self.context, state) {
             return Ok(());
         }
         (self.events)(PopulateEvent::Step(PopulateStep::PutBack));
-        self.told.put_back = care::put_back(self.context, state)?;
+        self.told.put_back = raised_settings::put_back(self.context, state)?;
         Ok(())
     }
 
     fn load(&mut self, first: u64) -> Result<(), PopulateError> {
         let request = self.request;
-        let filling = &request.filling;
+        let filling = &request.data;
         let phase = filling.phase(first, request.rate_per_s, request.in_flight, request.tries);
         let plan = self.plan(phase);
         let before = self.journal.sent;
@@ -601,9 +601,9 @@ impl Populate<'_> {
             sampling_interval_ms: REMEMBER_MS,
             ..RunPlan::new(
                 self.target.endpoints.clone(),
-                self.request.filling.workload.clone(),
+                self.request.data.workload.clone(),
                 vec![phase],
-                self.request.filling.seed,
+                self.request.data.seed,
             )
         }
     }

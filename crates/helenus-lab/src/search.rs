@@ -1,4 +1,4 @@
-//! A search over lives: one after the other on clusters made for it, or a single one on a cluster that is there.
+//! A search over lives: one after the other on clusters made for it, or a single one on an existing cluster.
 //! Refuses to decide how many there are: `helenus_model::search::next_life` does.
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};

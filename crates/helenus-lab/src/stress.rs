@@ -76,7 +76,7 @@ pub enum StressEvent<'a> {
         /// As it is printed.
         summary: String,
     },
-    /// What the line of a bench tells.
+    /// An event of the bench.
     Lab(LabEvent<'a>),
 }
 
@@ -170,10 +170,10 @@ impl StressRunError {
             Self::Bench(_) => None,
             Self::Line(error) => error.hint(),
             Self::NoTable { table, .. } if table.ends_with("counter1") => {
-                Some("make and fill it first: helenus stress counter_write n=1000000".to_owned())
+                Some("create and fill it first: helenus stress counter_write n=1000000".to_owned())
             }
             Self::NoTable { .. } => {
-                Some("make and fill it first: helenus stress write n=1000000".to_owned())
+                Some("create and fill it first: helenus stress write n=1000000".to_owned())
             }
             Self::NotOurs { .. } => Some("do it there yourself".to_owned()),
             Self::Statement { source, .. } => source.hint().map(str::to_owned),

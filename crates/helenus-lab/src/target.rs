@@ -100,7 +100,7 @@ impl Target {
 
 /// What a person gave to get into a cluster that they named by its addresses.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct HostAccess {
     /// For the look at it, with the values.
     pub options: ConnectOptions,
     /// For the generator: where the values are.
@@ -139,7 +139,7 @@ pub enum TargetError {
     /// No address was named.
     #[error("no address was given")]
     Nowhere,
-    /// Nobody answers at the address that was named.
+    /// Nothing answers at the address that was named.
     #[error("{host} does not answer")]
     Unreachable {
         /// Where.
@@ -148,7 +148,7 @@ pub enum TargetError {
         source: Box<ClientError>,
     },
     /// Its release lacks a type that the workload's table has.
-    #[error("{} is a {}, which came with Cassandra {}.{}: {cluster} is {release}", need.column, need.cql_type, need.since.0, need.since.1)]
+    #[error("{} is a {}, which needs Cassandra {}.{} or later: {cluster} is {release}", need.column, need.cql_type, need.since.0, need.since.1)]
     Release {
         /// Name of the cluster.
         cluster: String,
@@ -218,7 +218,7 @@ pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetErr
 ///
 /// # Errors
 /// There is none of that name, its context leads elsewhere now, or a pod of it does not serve.
-pub fn kube(context: &Context, name: &str, given: &Given) -> Result<Target, TargetError> {
+pub fn kube(context: &Context, name: &str, given: &HostAccess) -> Result<Target, TargetError> {
     let there = KubeTarget::look(context, name, given.access.clone())?;
     let nodes = there.nodes()?;
     let mut gateways: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
@@ -262,12 +262,12 @@ pub fn fits(target: &Target, workload: &Workload) -> Result<(), TargetError> {
 /// Looks at addresses that a person named; `named` is the exact name given with the explicit flag.
 ///
 /// # Errors
-/// Nobody answers, or the guard refuses.
+/// No node answers, or the guard refuses.
 pub fn hosts(
     context: &Context,
     endpoints: &[SocketAddr],
     named: Option<&str>,
-    given: &Given,
+    given: &HostAccess,
 ) -> Result<Target, TargetError> {
     let mut first: Option<(Sight, Verdict)> = None;
     let mut hosts = None;
@@ -304,7 +304,7 @@ pub fn hosts(
     })
 }
 
-impl Given {
+impl HostAccess {
     /// What the person gave; if nothing, and the cluster is ours, what it needs.
     fn access_to(&self, cluster: Option<&ClusterState>) -> Access {
         match cluster {

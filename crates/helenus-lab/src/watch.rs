@@ -126,7 +126,7 @@ impl Watch {
         &self.readings[known..]
     }
 
-    /// Takes events that others saw, such as faults; they are told already.
+    /// Takes events that others saw, such as faults; they are already reported.
     pub fn add(&mut self, readings: &[Reading]) {
         self.readings.extend_from_slice(readings);
     }

@@ -5,7 +5,7 @@ use helenus_model::run_plan::SerialConsistency;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use helenus_model::workload::own::Unchecked;
+use helenus_model::workload::user_statements::Unchecked;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;

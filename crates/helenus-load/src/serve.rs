@@ -15,7 +15,7 @@ use helenus_model::machine::Cpus;
 use helenus_model::run_plan::{Phase, PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
 use helenus_model::workload::data_seed;
-use helenus_model::workload::own::Unchecked;
+use helenus_model::workload::user_statements::Unchecked;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 

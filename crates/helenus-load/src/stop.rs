@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) enum StopReason {
     /// SIGINT or SIGTERM.
     Signal = 1,
-    /// Nobody reads the samples any more.
+    /// The reader of the samples is gone.
     ReaderGone,
     /// The ledger cannot be appended to.
     LedgerGone,

@@ -29,7 +29,7 @@ use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use helenus_model::workload::own::Unchecked;
+use helenus_model::workload::user_statements::Unchecked;
 use link::{Link, Lost, Waits};
 use map::{Map, Routes};
 pub(crate) use opening::Ways;

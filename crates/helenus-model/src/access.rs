@@ -15,7 +15,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether nobody asks for anything.
+    /// Whether neither login nor certificate is needed.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }

@@ -51,7 +51,7 @@ pub enum AgentLine {
     /// It does not work for this conductor.
     Refused(Refused),
     /// Its clock.
-    Clock(Told),
+    Clock(ClockReading),
     /// Its generator has ended; no line of it follows.
     Ended(Ended),
 }
@@ -87,7 +87,7 @@ impl fmt::Display for Refusal {
 
 /// The clock of an agent's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ClockReading {
     /// The number that was asked with.
     pub number: u32,
     /// The monotonic clock, in nanoseconds.

@@ -129,7 +129,7 @@ pub struct Settled {
     pub seconds: f64,
 }
 
-/// Who told that a node had settled.
+/// How it was found that a node had settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {

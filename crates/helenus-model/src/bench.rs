@@ -131,7 +131,7 @@ pub enum ShapeError {
     /// Nothing to read with.
     #[error("a {0} phase needs a query, and the workload has only an insert")]
     NoQuery(&'static str),
-    /// Rows would be asked for that nobody wrote.
+    /// Rows would be read that were never written.
     #[error(
         "the population has {population} rows, and the write phase before the reads writes only {written}"
     )]

@@ -119,6 +119,15 @@ impl Verdict {
         }
     }
 
+    /// As the terminal and every report print it.
+    pub const fn line(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Caution => "valid, with cautions",
+            Self::Invalid => "invalid",
+        }
+    }
+
     /// The exit code: 0, or 5 for what is not valid.
     pub fn exit_code(self) -> u8 {
         match self {

@@ -130,7 +130,7 @@ pub struct Factor {
     pub name: String,
     /// What it costs to change.
     pub kind: Kind,
-    /// Nobody chooses its level: the answer is looked for at all of them together.
+    /// Its level is not chosen but given: the answer is looked for at all levels together.
     pub given: bool,
     /// Its levels, at least two.
     pub levels: Vec<Level>,
@@ -169,7 +169,7 @@ pub struct Level {
     pub label: String,
     /// What it sets.
     pub settings: Vec<Setting>,
-    /// What somebody says that it gains.
+    /// The effect that a source claims.
     pub promise: Option<Promise>,
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub mod place;
 pub mod script;
 
-/// The words of all faults, in the order in which they are told.
+/// The words of all faults, in the order in which they are listed.
 pub const WORDS: [&str; 6] = ["kill", "pause", "slow", "disk-full", "partition", "loss"];
 
 /// Most that a node can be left of, in percent of one processor: more is no fault.

@@ -228,7 +228,7 @@ pub fn bare(frame: &str) -> &str {
 
 /// Why a text is not a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the profile is no stack with its count")]
+#[error("line {line} of the profile is not a stack with its count")]
 pub struct StacksError {
     /// The line, from one.
     pub line: usize,

@@ -6,7 +6,7 @@
 use crate::telemetry::{Event, EventKind, Reading, Seen};
 use crate::units::Bytes;
 
-/// A stop for something else than a collection is told from this length on, in nanoseconds: shorter ones come by the
+/// A stop for something else than a collection is reported from this length on, in nanoseconds: shorter ones come by the
 /// hundred and are lost in any percentile that a run can print.
 pub const LONG_SAFEPOINT_NS: u64 = 10_000_000;
 
@@ -42,7 +42,7 @@ pub struct Collection {
     pub to_ns: u64,
     /// The collector's own words, such as `Pause Young (Allocation Failure)`.
     pub cause: String,
-    /// The heap's use, where the line tells it.
+    /// The heap's use, if the line has it.
     pub heap: Option<HeapChange>,
 }
 
@@ -71,7 +71,7 @@ pub struct Safepoint {
 }
 
 impl GcLog {
-    /// Takes the next line; a stop is told where one has just ended.
+    /// Takes the next line; returns a stop that has just ended.
     pub fn take(&mut self, line: &str) -> Option<Stop> {
         let (at_ns, message) = decorations(line)?;
         if let Some(rest) = message.strip_prefix("GC(") {
@@ -112,7 +112,7 @@ impl GcLog {
 }
 
 impl Stop {
-    /// The event that it is beside a run; none for what was short and no collection, or was told as collections.
+    /// The event that it is beside a run; none for what was short and no collection, or was reported as collections.
     pub fn event(&self, node: &str) -> Option<Reading> {
         let (from_ns, to_ns, what, text) = match self {
             Self::Collection(c) => {

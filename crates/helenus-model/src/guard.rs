@@ -4,7 +4,7 @@
 use crate::units::plural;
 use serde::{Deserialize, Serialize};
 
-/// What was seen at the hosts that somebody wants to write to.
+/// What was seen at the hosts that are to be written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sight {
     /// Cassandra's name of the cluster.
@@ -41,7 +41,7 @@ impl Sight {
     }
 }
 
-/// One node as its cluster tells it.
+/// One node as its cluster reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenNode {
     /// Address.
@@ -73,7 +73,7 @@ pub enum Verdict {
     },
 }
 
-/// Clusters of a team that tests may write to, though nobody's Helenus here brought them up.
+/// Clusters of a team that tests may write to, although no Helenus of this machine started them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accept {
     /// Names of clusters, with `*` for any characters; none accepts nothing.
@@ -108,7 +108,7 @@ impl Accept {
             return match name == NAMELESS {
                 false => Ok(()),
                 true => Err(format!(
-                    "{NAMELESS:?} is the name of every cluster that nobody named: add --accept-keyspace"
+                    "{NAMELESS:?} is the default name of clusters: add --accept-keyspace"
                 )),
             };
         }
@@ -190,7 +190,7 @@ pub fn judge(sight: &Sight, named: Option<&str>) -> Verdict {
 pub struct Silence {
     /// One line.
     pub why: String,
-    /// Whether somebody speaks Cassandra's protocol there, and lets nobody in without credentials.
+    /// Whether a server speaks Cassandra's protocol there and requires credentials.
     pub guarded: bool,
 }
 
@@ -219,7 +219,7 @@ pub struct Answer {
     pub cluster: Option<String>,
 }
 
-/// Judges several addresses together: all must be proved ours and of one cluster. What is foreign is told before
+/// Judges several addresses together: all must be proved ours and of one cluster. What is foreign is reported before
 /// what is silent, for a test that writes to the addresses that do answer would write there.
 ///
 /// A foreign cluster passes where `accept` lets it.
@@ -285,7 +285,7 @@ pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)], accept: &Accept) -
     }
 }
 
-/// Cassandra's own keyspaces, which are nobody's data.
+/// Cassandra's own keyspaces, which hold no user data.
 pub fn is_system_keyspace(name: &str) -> bool {
     name == "system" || name.starts_with("system_")
 }
@@ -439,7 +439,7 @@ mod tests {
             seen(&[("a", Ok(c)), ("b", Err(false))]).verdict,
             Standing::Unreachable
         );
-        // What is foreign is told before what is silent, whatever the order.
+        // What is foreign is reported before what is silent, whatever the order.
         for order in [
             [("a", Err(false)), ("b", Ok(theirs))],
             [("b", Ok(theirs)), ("a", Err(false))],

@@ -17,7 +17,7 @@ pub mod unloading;
 pub mod write;
 
 pub use expand::{Expand, Expansion};
-pub use expr::{Expr, Given, Words};
+pub use expr::{Expr, RowInput, Words};
 pub use journal::{FileMark, LoadJournal, Place};
 pub use layout::Layout;
 pub use mapping::{Mapping, MappingError, Target, Wishes, Wrong};

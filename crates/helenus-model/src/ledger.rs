@@ -51,7 +51,7 @@ pub struct Record {
     pub position: u64,
     /// The write's timestamp: the wall clock when it was sent, in microseconds since 1970, no two of a ledger alike.
     pub written_us: u64,
-    /// From there to its answer, in microseconds; an hour and more is told as 71 minutes.
+    /// From there to its answer, in microseconds; an hour and more is stored as 71 minutes.
     pub took_us: u32,
     /// Place of its operation in the workload.
     pub operation: u8,
@@ -155,7 +155,7 @@ pub enum LedgerError {
     /// Another version.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// A whole record that nobody wrote.
+    /// A whole record that no generator wrote.
     #[error("record {number} is damaged")]
     Damaged {
         /// Which, from 0.

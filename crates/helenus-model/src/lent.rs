@@ -1,4 +1,4 @@
-//! What an experiment may change in the nodes of a cluster that is there, on Kubernetes or on hosts, and the plan that comes
+//! What an experiment may change in the nodes of an existing cluster, on Kubernetes or on hosts, and the plan that comes
 //! of it. Refuses what would make another cluster of it.
 
 use crate::plan::{ClusterPlan, PlanError, PlanRequest, plan};
@@ -9,21 +9,21 @@ use serde_json::Value;
 /// Keys, as flags without their dashes, that the nodes of a cluster can be given anew.
 pub const CHANGES: [&str; 6] = ["preset", "heap", "new-heap", "set", "jvm", "cpus"];
 
-/// Why a key cannot be changed in a cluster that is there, and what to do instead.
+/// Why a key cannot be changed in an existing cluster, and what to do instead.
 const FIXED: [(&[&str], &str, &str); 7] = [
     (
         &["nodes", "dc", "coordinators", "tokens"],
-        "the nodes are those that are there",
+        "the nodes already exist",
         "bring up a cluster with others",
     ),
     (
         &["cassandra", "cassandra-home", "java-home", "no-archive"],
-        "the release and Java are those that are there",
+        "the release and Java are already installed",
         "bring up a cluster with others",
     ),
     (
         &["auth", "tls", "client-auth"],
-        "passwords and certificates are those that are there",
+        "passwords and certificates already exist",
         "bring up a cluster with others",
     ),
     (
@@ -86,7 +86,7 @@ impl NodeChange {
 
 /// A key of an experiment that a cluster which is there cannot be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{key} cannot be changed in a cluster that is there: {why}")]
+#[error("{key} cannot be changed in an existing cluster: {why}")]
 pub struct Unchangeable {
     /// The key.
     pub key: &'static str,
@@ -96,7 +96,7 @@ pub struct Unchangeable {
     pub hint: &'static str,
 }
 
-/// Whether an experiment on a cluster that is there may set this key.
+/// Whether an experiment on an existing cluster may set this key.
 ///
 /// # Errors
 /// Why not.
@@ -114,13 +114,13 @@ pub fn changeable(key: &str) -> Result<(), Unchangeable> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotLent {
     /// An operator holds its settings.
-    #[error("{name} is a cluster of operators, which decide about its nodes' settings")]
+    #[error("an operator manages {name} and decides on the settings of its nodes")]
     Operated {
         /// The cluster.
         name: String,
     },
     /// What it was asked for is not kept.
-    #[error("it is not known with which settings {name} was asked for")]
+    #[error("the settings that {name} was created with are not known")]
     Unknown {
         /// The cluster.
         name: String,
@@ -128,7 +128,7 @@ pub enum NotLent {
         up: &'static str,
     },
     /// This version plans it otherwise.
-    #[error("this version of helenus plans {name} otherwise than it was brought up")]
+    #[error("another version of helenus started {name}, and this one plans it differently")]
     Otherwise {
         /// The cluster.
         name: String,
@@ -136,7 +136,7 @@ pub enum NotLent {
         up: &'static str,
     },
     /// Its roles would go with its pods.
-    #[error("{name} asks for passwords and has no volumes: its roles would be lost with its pods")]
+    #[error("{name} requires passwords and has no volumes: its roles would be lost with its pods")]
     Roles {
         /// The cluster.
         name: String,
@@ -230,8 +230,8 @@ mod tests {
             let error = changeable(key).expect_err("refused");
             format!("{error} ({})", error.hint)
         };
-        insta::assert_snapshot!(refused("read-ahead"), @"read-ahead cannot be changed in a cluster that is there: the disk is the other machine's (leave it out, or use a local cluster: it can limit its nodes' disk)");
-        insta::assert_snapshot!(refused("populate"), @"populate cannot be changed in a cluster that is there: data is restored from folders of a local cluster (leave [populate] out: let [warm], or a phase of the runs, write what is read)");
+        insta::assert_snapshot!(refused("read-ahead"), @"read-ahead cannot be changed in an existing cluster: the disk is the other machine's (leave it out, or use a local cluster: it can limit its nodes' disk)");
+        insta::assert_snapshot!(refused("populate"), @"populate cannot be changed in an existing cluster: data is restored from folders of a local cluster (leave [populate] out: let [warm], or a phase of the runs, write what is read)");
     }
 
     #[test]
@@ -243,9 +243,9 @@ mod tests {
             let error = as_asked(&own, of, "hosts up").expect_err("refused");
             format!("{error} ({})", error.hint())
         };
-        insta::assert_snapshot!(refused(None), @"it is not known with which settings demo was asked for (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
+        insta::assert_snapshot!(refused(None), @"the settings that demo was created with are not known (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
         let mut other = of.clone();
         other.spec.tokens = 4;
-        insta::assert_snapshot!(refused(Some(&other)), @"this version of helenus plans demo otherwise than it was brought up (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
+        insta::assert_snapshot!(refused(Some(&other)), @"another version of helenus started demo, and this one plans it differently (bring it up once more, from its topology or its flags: helenus hosts up --name demo …)");
     }
 }

@@ -73,7 +73,7 @@ pub struct Row {
     pub operation: String,
     /// The level.
     pub level: Consistency,
-    /// The reference level a second time.
+    /// The reference level, run again as an A/A control.
     pub again: bool,
     /// The runs, in the order of repeats.
     pub runs: Vec<String>,

@@ -117,7 +117,7 @@ pub struct Beside {
     pub auth: bool,
     /// `--tls`: clients and nodes encrypt, whatever the file says.
     pub tls: bool,
-    /// One node, whose tokens nobody else decides: it can have the file's.
+    /// A single node, which can have the tokens of the file.
     pub lone: bool,
     /// Nodes of the smallest data centre, where they are known: no keyspace can have more copies there.
     pub nodes: Option<u32>,

@@ -94,7 +94,7 @@ impl Streamed {
         }
     }
 
-    /// The further of two sights of the same streams: what has ended is no longer told by every release.
+    /// The further of two sights of the same streams: not every release still reports what has ended.
     #[must_use]
     pub fn furthest(self, other: Self) -> Self {
         Self {

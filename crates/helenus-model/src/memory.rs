@@ -230,7 +230,7 @@ impl MemoryPlan {
         self.anonymous() + self.files + self.disk
     }
 
-    /// The hard limit of a node: all that its settings allow, and `share` of what nobody planned for, in which
+    /// The hard limit of a node: all that its settings allow, and `share` of the unplanned rest, in which
     /// its page cache lives. A limit without that share would make Cassandra read from disk what fits in memory.
     #[must_use]
     pub fn limit(&self, share: Bytes) -> Bytes {

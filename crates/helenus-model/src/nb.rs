@@ -260,7 +260,7 @@ fn parameter(name: &str, value: &str) -> Result<(String, String), NbError> {
 /// Operations of a phase as they ended: how many, in how many seconds, one after the other.
 pub type Marks = Vec<(u64, f64)>;
 
-/// A timer as NoSQLBench tells it at the end of a run, in microseconds: `cqliot_default_PHASE.cycles.KIND`.
+/// A timer as NoSQLBench prints it at the end of a run, in microseconds: `cqliot_default_PHASE.cycles.KIND`.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn timer(phase: &str, kind: &str, times: &Histogram, marks: &Marks) -> String {
     let us = |ns: f64| ns / 1e3;

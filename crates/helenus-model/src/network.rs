@@ -62,7 +62,7 @@ pub fn client_of(data_center: &str) -> String {
 }
 
 impl NetworkPlan {
-    /// The network of a topology; none where it has no links. `key` tells clusters apart: their addresses differ
+    /// The network of a topology; none where it has no links. `key` distinguishes clusters: their addresses differ
     /// where that can be, though each is alone in its network.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub const PHASE: &str = "populate";
 
 /// What is to be there in the end.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Filling {
+pub struct TargetData {
     /// Tables, statements and data.
     pub workload: Workload,
     /// Positions 0 … partitions − 1 are written, each once.
@@ -30,9 +30,9 @@ pub struct Filling {
 
 /// Why a workload cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FillingError {
+pub enum TargetDataError {
     /// Several tables at once.
-    #[error("{count} profiles cannot be filled at once")]
+    #[error("{count} profiles cannot be populated at once")]
     Several {
         /// How many there are.
         count: usize,
@@ -45,29 +45,29 @@ pub enum FillingError {
     },
 }
 
-impl FillingError {
+impl TargetDataError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Several { .. } => "fill one after the other",
+            Self::Several { .. } => "populate them one after the other",
             Self::NoInsert { .. } => "give a profile or a built-in workload",
         }
     }
 }
 
-impl Filling {
+impl TargetData {
     /// A filling of a workload whose inserts write each partition once and whole: one partition an operation, all of
     /// its rows, whatever the profile says of the runs that come after.
     ///
     /// # Errors
     /// Several profiles, or nothing that writes.
-    pub fn new(workload: &Workload, partitions: u64, seed: Seed) -> Result<Self, FillingError> {
+    pub fn new(workload: &Workload, partitions: u64, seed: Seed) -> Result<Self, TargetDataError> {
         let mut workload = workload.clone();
         match &mut workload {
             Workload::Profiles(profiles) => {
                 let [spec] = &mut profiles.specs[..] else {
                     let count = profiles.specs.len();
-                    return Err(FillingError::Several { count });
+                    return Err(TargetDataError::Several { count });
                 };
                 let insert = &mut spec.profile.insert;
                 insert.partitions = Dist::fixed(1);
@@ -76,7 +76,7 @@ impl Filling {
             }
             Workload::Standard1 => {}
             Workload::Custom(_) => {
-                return Err(FillingError::NoInsert {
+                return Err(TargetDataError::NoInsert {
                     workload: workload.name().to_owned(),
                 });
             }
@@ -264,7 +264,7 @@ impl ResumeError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Differs { .. } => {
-                "finish it with the same workload, seed and size, or start again with --anew (existing rows stay)"
+                "resume it with the same workload, seed and size, or start again with --anew (existing rows stay)"
             }
             Self::Counters => {
                 "empty the table (`helenus reset` empties the whole cluster), and start again with --anew"
@@ -323,7 +323,7 @@ impl Journal {
 
 /// Settings of a node that a load wants higher, as MBean attributes of `StorageService`: from document 004's care, kept
 /// where a node has more already.
-pub fn care(attribute: &str, now: i64, cores: usize) -> Option<i64> {
+pub fn raised_value(attribute: &str, now: i64, cores: usize) -> Option<i64> {
     /// Milliseconds that a write may take.
     const WRITE_TIMEOUT_MS: i64 = 8_000;
     /// MiB a second; 0 is without a limit.
@@ -338,8 +338,8 @@ pub fn care(attribute: &str, now: i64, cores: usize) -> Option<i64> {
     (wanted != now).then_some(wanted)
 }
 
-/// What [`care`] is about.
-pub const CARED_FOR: [&str; 3] = [
+/// What [`raised_value`] is about.
+pub const RAISED_SETTINGS: [&str; 3] = [
     "WriteRpcTimeout",
     "ConcurrentCompactors",
     "CompactionThroughputMbPerSec",
@@ -349,8 +349,8 @@ pub const CARED_FOR: [&str; 3] = [
 mod tests {
     use super::*;
 
-    fn filling(partitions: u64, seed: u64) -> Filling {
-        Filling::new(&Workload::Standard1, partitions, Seed(seed)).expect("a filling")
+    fn filling(partitions: u64, seed: u64) -> TargetData {
+        TargetData::new(&Workload::Standard1, partitions, Seed(seed)).expect("a filling")
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
             begun.beginning(&filling(1000, 7).journal()),
             Ok(Beginning::From(400))
         );
-        let said = |asked: Filling| begun.beginning(&asked.journal()).map_err(|e| e.to_string());
+        let said = |asked: TargetData| begun.beginning(&asked.journal()).map_err(|e| e.to_string());
         assert_eq!(
             said(filling(1000, 8)),
             Err("an unfinished populate has a different seed: 7, now 8".into())
@@ -399,11 +399,14 @@ mod tests {
 
     #[test]
     fn care_raises_and_never_lowers() {
-        assert_eq!(care("WriteRpcTimeout", 2000, 2), Some(8000));
-        assert_eq!(care("WriteRpcTimeout", 10_000, 2), None);
-        assert_eq!(care("ConcurrentCompactors", 1, 16), Some(8));
-        assert_eq!(care("ConcurrentCompactors", 4, 2), None);
-        assert_eq!(care("CompactionThroughputMbPerSec", 64, 2), Some(128));
-        assert_eq!(care("CompactionThroughputMbPerSec", 0, 2), None);
+        assert_eq!(raised_value("WriteRpcTimeout", 2000, 2), Some(8000));
+        assert_eq!(raised_value("WriteRpcTimeout", 10_000, 2), None);
+        assert_eq!(raised_value("ConcurrentCompactors", 1, 16), Some(8));
+        assert_eq!(raised_value("ConcurrentCompactors", 4, 2), None);
+        assert_eq!(
+            raised_value("CompactionThroughputMbPerSec", 64, 2),
+            Some(128)
+        );
+        assert_eq!(raised_value("CompactionThroughputMbPerSec", 0, 2), None);
     }
 }

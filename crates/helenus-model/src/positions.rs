@@ -101,7 +101,7 @@ impl Default for Sums {
 }
 
 impl Sums {
-    /// Positions that operations 0 … `index` − 1 take; `of` tells how many one of them takes, always the same.
+    /// Positions that operations 0 … `index` − 1 take; `of` gives how many one of them takes, always the same.
     pub fn before(&mut self, index: u64, of: &impl Fn(u64) -> u32) -> u64 {
         let (mut at, mut sum) = self.start(index);
         while at < index {

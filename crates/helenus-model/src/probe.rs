@@ -2,13 +2,13 @@
 //! Refuses to be clever about one second: it looks at the later half of the probe, when caches and compilers are warm.
 
 /// Share of the probe's rate that the default rate is. Half leaves room for a collection or a compaction,
-/// and for the generator: at a fixed rate it cannot batch as it does in a closed loop.
+/// and for the generator: on an open-loop schedule it cannot batch as it does in a closed loop.
 pub const SHARE: f64 = 0.5;
 
 /// Share of the generator's thread that the default rate may need at the most.
 const THREAD_SHARE: f64 = 0.4;
 
-/// How much more CPU an operation costs the generator at a fixed rate, where each is sent by itself,
+/// How much more CPU an operation costs the generator on an open-loop schedule, where each is sent by itself,
 /// than in the closed loop of the probe. Four to six times was seen at half the probe's rate on two shared cores.
 const UNBATCHED: f64 = 6.0;
 

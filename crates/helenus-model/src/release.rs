@@ -76,7 +76,7 @@ impl fmt::Display for Arch {
 pub struct Release {
     /// The exact version, such as `5.0.9`.
     pub version: &'static str,
-    /// The version whose keys these are: its own, or that of its series where nobody has read its own.
+    /// The version whose keys these are: its own, or that of its series if its own were not read.
     pub facts: &'static str,
     /// The series it belongs to, such as `5.0`.
     pub series: &'static str,
@@ -176,7 +176,7 @@ impl Release {
         &RELEASES
     }
 
-    /// The newest known release: what runs when nobody asks for another.
+    /// The newest known release: the default.
     pub fn newest() -> &'static Self {
         RELEASES[RELEASES.len() - 1]
     }

@@ -33,7 +33,7 @@ pub struct Origin {
     pub roles: Option<Roles>,
 }
 
-/// Roles and permissions, as `system_auth` tells them.
+/// Roles and permissions, as `system_auth` has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles {
     /// Roles.
@@ -79,7 +79,7 @@ impl Default for Origin {
     }
 }
 
-/// One thing of a schema, as `DESCRIBE SCHEMA` tells it.
+/// One element of a schema, as `DESCRIBE SCHEMA` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Element {
     /// Its keyspace, in quotes where CQL needs them.
@@ -348,7 +348,7 @@ pub struct Writes {
 /// and proposals of conditional statements that are finished by the next one.
 const REPLAYED: [&str; 3] = ["system.batches", "system.paxos", "system.batchlog"];
 
-/// What a node tells of its tables.
+/// What a node reports about its tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Writes up to now; none where the release does not tell.

@@ -12,11 +12,11 @@ use crate::sample::{
 use crate::seed::Seed;
 use crate::server_times::ServerTimes;
 use crate::stats::Blocks;
-use crate::steady::Steadiness;
+use crate::steady::{Steadiness, SteadyState};
 use crate::tail::{Evidence, Tail};
 use crate::telemetry::Emulated;
 use crate::trace::Traces;
-use crate::workload::own::Unchecked;
+use crate::workload::user_statements::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -347,7 +347,7 @@ pub struct Measured<'a> {
     pub completed_within: u64,
     /// Seconds by which response times grew over the window, where they grew to its end.
     pub growth_s: Option<f64>,
-    /// Whether it was steady; none where nobody looked.
+    /// Whether it was steady; none if that was not judged.
     pub steadiness: Option<&'a Steadiness>,
     /// Operations that read.
     pub reads: &'a [String],
@@ -360,7 +360,7 @@ pub struct Measured<'a> {
 pub struct Beside {
     /// To be judged.
     pub outside: OutsideFacts,
-    /// To be told.
+    /// To be reported.
     pub around: Around,
     /// The slowest operations, and what may have made them slow.
     pub evidence: Evidence,
@@ -494,6 +494,48 @@ impl PhaseResult {
             _ => false,
         })
     }
+
+    /// Whether it was steady, in words; none if that was not measured.
+    fn steady_line(&self) -> Option<String> {
+        let found = self.steadiness.as_ref()?;
+        let mut line = match (found.state, self.against_steady()) {
+            (SteadyState::Steady, None) => "steady".to_owned(),
+            (SteadyState::Steady, Some(doubt)) => {
+                format!("service times stayed on one level, but {}", doubt.line())
+            }
+            (SteadyState::NotSteady, _) => "not steady".to_owned(),
+            (SteadyState::NotTold, _) => "too short to judge whether it was steady".to_owned(),
+        };
+        if let (SteadyState::NotSteady, Some(change), Some(at)) =
+            (found.state, found.change, found.change_measured_at_s())
+        {
+            let word = if change < 1.0 { "lower" } else { "higher" };
+            let by = (change - 1.0).abs() * 100.0;
+            line.push_str(&format!(
+                "; service times became {by:.0} % {word} {at:.1} s into the measurement window"
+            ));
+        }
+        if found.cut_s > 0.0 {
+            line.push_str(&format!("; {:.1} s more were cut as warm-up", found.cut_s));
+        }
+        Some(line)
+    }
+}
+
+/// Whether each phase was steady, as the terminal and every report print it: phases with the same answer share a line.
+pub fn steadiness(phases: &[PhaseResult]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for phase in phases {
+        let Some(line) = phase.steady_line() else {
+            continue;
+        };
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, names)) => names.push(&phase.name),
+            None => lines.push((line, vec![&phase.name])),
+        }
+    }
+    let named = |(line, names): (String, Vec<&str>)| format!("{}: {line}", names.join(", "));
+    lines.into_iter().map(named).collect()
 }
 
 /// The worst of the phases' verdicts. A search overloads the nodes on purpose: the phases in which it did are left out.

@@ -254,7 +254,7 @@ pub struct Ramp {
     pub over_ms: u64,
 }
 
-/// Which of its times a phase is first told by.
+/// Which of its times a phase shows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
@@ -396,7 +396,7 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// One operation only, at a fixed rate for a time: the most common phase.
+    /// One operation only, at a constant rate for a time: the most common phase.
     pub fn steady(operation: &str, rate_per_s: f64, in_flight: u32, duration_ms: u64) -> Self {
         Self {
             name: operation.to_owned(),
@@ -486,7 +486,7 @@ impl Phase {
         }
     }
 
-    /// Operations of the warm-up at a fixed rate; 0 in a closed loop, whose warm-up is a time.
+    /// Operations of the warm-up on an open-loop schedule; 0 in a closed loop, whose warm-up is a time.
     pub fn warmup_operations(&self) -> u64 {
         self.rate_per_s.map_or(0, |rate| {
             let rate = self.ramp.map_or(rate, |ramp| ramp.from_per_s);
@@ -494,7 +494,7 @@ impl Phase {
         })
     }
 
-    /// Operations of the measurement window at a fixed rate (exactly rate × time), or the count of a closed loop.
+    /// Operations of the measurement window on an open-loop schedule (exactly rate × time), or the count of a closed loop.
     pub fn measured_operations(&self) -> u64 {
         let in_time = |ms: u64| {
             let Some(rate) = self.rate_per_s else {

@@ -12,7 +12,7 @@ use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::Pacing;
 use crate::worded::worded;
-use crate::workload::own::Unchecked;
+use crate::workload::user_statements::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

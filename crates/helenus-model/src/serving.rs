@@ -233,7 +233,7 @@ impl Unserved {
     }
 }
 
-/// Whether the keyspaces can serve all operations, for a client in `local`. A keyspace that nobody knows is let through.
+/// Whether the keyspaces can serve all operations, for a client in `local`. An unknown keyspace passes.
 ///
 /// # Errors
 /// The first operation that cannot be served.
@@ -273,7 +273,7 @@ pub fn check(
     Ok(())
 }
 
-/// A keyspace that is there with another replication than --replication-factor asks for.
+/// An existing keyspace with another replication than --replication-factor asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "keyspace {keyspace} already exists with replication {has}, and --replication-factor asks for {asked}"

@@ -76,7 +76,7 @@ pub struct MachinePlan {
     pub release: String,
     /// Feature number of the JDK.
     pub jdk: u32,
-    /// Whether that JDK is on the machine; absent where nobody knows.
+    /// Whether that JDK is on the machine; absent if that is not known.
     pub jdk_found: Option<bool>,
     /// What should be known before the plan is followed.
     pub cautions: Vec<String>,
@@ -154,7 +154,9 @@ pub struct Line {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SizingError {
     /// Too little memory for one node.
-    #[error("{memory} of memory hold no node of Cassandra {version}: the least comes to {least}")]
+    #[error(
+        "{memory} of memory is too little for a node of Cassandra {version}: the smallest needs {least}"
+    )]
     TooSmall {
         /// Memory of the instance.
         memory: Bytes,
@@ -164,10 +166,10 @@ pub enum SizingError {
         least: Bytes,
     },
     /// No processor is left.
-    #[error("none of the machine's processors may be used")]
+    #[error("no processor of the machine is available")]
     NoProcessors,
     /// Instances would share a core.
-    #[error("{asked} instances on {cores} cores: each wants one at least")]
+    #[error("{asked} instances on {cores} cores: each needs at least one")]
     TooMany {
         /// Asked for.
         asked: u32,
@@ -216,7 +218,7 @@ pub fn plan(sizing: &Sizing<'_>) -> Result<MachinePlan, SizingError> {
     let cpus: u32 = instances.iter().map(|i| i.cpus.len()).sum();
     if small && cpus < stack::CPUS_FOR_ALL {
         cautions.push(format!(
-            "a developer's whole stack wants {} cores, says its guide: {cpus} are few",
+            "a developer's whole stack needs {} cores, says its guide; there are {cpus}",
             stack::CPUS_FOR_ALL
         ));
     }

@@ -159,7 +159,7 @@ impl Extra {
 
 /// A word that names nothing of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no part of a stack: write all, none, or some of reaper,medusa,metrics")]
+#[error("{0:?} is not a part of a stack: write all, none, or some of reaper,medusa,metrics")]
 pub struct ExtraError(String);
 
 /// What clients come through.
@@ -170,7 +170,7 @@ pub enum Gateway {
     Coordinator,
     /// Nothing: clients ask the nodes.
     None,
-    /// A gateway that somebody else runs, such as Stargate.
+    /// A gateway that the user runs, such as Stargate.
     At(SocketAddr),
 }
 
@@ -187,7 +187,7 @@ impl fmt::Display for Gateway {
 /// A gateway that is no word and no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no gateway: write coordinator, none, or the address and port of one that you run"
+    "{0:?} is not a gateway: write coordinator, none, or the address and port of one that you run"
 )]
 pub struct GatewayError(String);
 

@@ -173,7 +173,7 @@ pub struct Printed {
     pub exit: u8,
 }
 
-/// Why no status can be told.
+/// Why there is no status.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StatusError {
     /// The keyspace asked for is not there (virtual keyspaces never are; names are case sensitive).

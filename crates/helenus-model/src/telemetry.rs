@@ -107,7 +107,7 @@ pub struct NodeSample {
     /// TCP segments that it sent again so far; as `received_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmitted: Option<u64>,
-    /// Collections that stopped it, as its log has told since the run began, where that can be read.
+    /// Collections that stopped it, as its log has reported since the run began, where that can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collections: Option<u64>,
     /// Whether it answered when it was asked for what follows; if not, empty lists say nothing.

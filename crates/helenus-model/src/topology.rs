@@ -190,13 +190,13 @@ pub enum TopologyError {
     /// No such preset of links.
     #[error("no such preset of links: {0}")]
     Preset(String),
-    /// Nobody of that name holds packets.
+    /// There is no emulator of that name.
     #[error("{0} is not a way to emulate distance")]
     Wan(String),
     /// Distance in one data centre.
     #[error("--rtt {0} is a distance between data centres, and there is only one")]
     OneDataCenter(String),
-    /// Somebody is to hold packets where there is no distance.
+    /// An emulator was named, but there is no distance.
     #[error("{} emulates distance, and this cluster has none", .0.word())]
     NothingToHold(wan::Wan),
     /// A preset of links for more data centres than it has places.

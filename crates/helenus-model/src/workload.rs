@@ -11,11 +11,11 @@ pub mod needs;
 pub mod operation;
 pub mod order;
 pub mod outline;
-pub mod own;
 pub mod profile;
 pub mod replication;
 pub mod standard1;
 pub mod table_options;
+pub mod user_statements;
 pub mod values;
 pub mod walk;
 

@@ -6,7 +6,7 @@ use crate::error::HistoryError;
 use crate::id::ExperimentId;
 use crate::open::History;
 use crate::read::{SUMMARY, summary};
-use crate::run::{RunBeginning, RunPlace, RunPlacement, RunSummary};
+use crate::run::{RunBeginning, RunPlace, RunSummary};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 impl History {
@@ -25,25 +25,6 @@ impl History {
         );
         Ok(all(&one, &sql, [experiment], |row| summary(&one, row))?)
     }
-}
-
-/// The place of the restart.
-pub(crate) fn placement(connection: &Connection, restart: i64) -> rusqlite::Result<RunPlacement> {
-    let mut statement = connection.prepare_cached(
-        "SELECT e.id, e.name, t.ordinal, t.name, r.ordinal, r.life IS NOT NULL FROM restart r \
-         JOIN trial t ON t.id = r.trial_id JOIN experiment e ON e.id = t.experiment_id WHERE r.id = ?",
-    )?;
-    statement.query_row([restart], |row| {
-        Ok(RunPlacement {
-            experiment: row.get(0)?,
-            experiment_name: row.get(1)?,
-            trial: row.get(2)?,
-            trial_name: row.get(3)?,
-            restart_id: restart,
-            restart: row.get(4)?,
-            restart_known: row.get(5)?,
-        })
-    })
 }
 
 /// The restart a run belongs to: the one of its place or life, or a new one; for a single run with a trial and an

@@ -9,27 +9,40 @@
 //! question of all runs, not two. What is not known is NULL in *them*: an experiment without a name was made for a
 //! single run, and a restart without a `life` proves nothing about being a life of its own.
 
-mod change;
+// Names, columns and times.
 mod columns;
+mod id;
+pub mod when;
+mod writer;
+
+// What a run is.
+mod run;
+mod tag;
+
+// Errors, and what is derived from runs.
+mod error;
+mod prune;
+mod series;
+
+// The database.
+pub mod hdr_log;
+mod open;
+
+// Tables that are read and written.
 mod comparison;
 pub mod csv;
-mod error;
-mod experiment;
-pub mod hdr_log;
-mod id;
-mod open;
 mod planned;
-mod prune;
 mod read;
-mod reference;
-pub mod report;
-mod run;
-mod series;
 mod sync;
-mod tag;
-pub mod when;
+
+// Changes, and reports.
+mod change;
+mod experiment;
+pub mod report;
+
+// Names of runs, and the writing of one.
+mod reference;
 mod write;
-mod writer;
 
 pub use comparison::StoredComparison;
 pub use error::HistoryError;

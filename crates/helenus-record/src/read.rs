@@ -3,19 +3,20 @@
 
 use crate::columns::{HistogramText, Json, SeedText, Word, all};
 use crate::error::HistoryError;
-use crate::experiment::placement;
 use crate::id::{RunId, RunReference};
 use crate::open::History;
-use crate::run::{PhaseSummary, RunFilter, RunState, RunSummary, StoredRun};
+use crate::run::{PhaseSummary, RunFilter, RunPlacement, RunState, RunSummary, StoredRun};
 use crate::writer;
 use helenus_model::doubt::Doubt;
 use helenus_model::format::Format;
 use helenus_model::result::{
     self, Distribution, GeneratorUse, OperationResult, PhaseResult, RunResult,
 };
+use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::{FailureKind, Header, Interval, OperationInterval};
 use helenus_model::telemetry::Reading;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 impl History {
@@ -167,6 +168,50 @@ impl History {
             })
         })?)
     }
+}
+
+impl StoredRun {
+    /// The plan, to be looked into or run again.
+    ///
+    /// # Errors
+    /// A plan of another version.
+    pub fn plan(&self) -> Result<RunPlan, HistoryError> {
+        let run = self.summary.id;
+        let json = |source| HistoryError::Json {
+            what: "the plan",
+            source,
+        };
+        let mark: FormatMark = serde_json::from_str(&self.plan_json).map_err(json)?;
+        mark.format
+            .check("plan", run_plan::VERSION)
+            .map_err(|source| HistoryError::Format { run, source })?;
+        serde_json::from_str(&self.plan_json).map_err(json)
+    }
+}
+
+/// Read before the rest, so that a foreign version is named and not found as a missing field.
+#[derive(Deserialize)]
+struct FormatMark {
+    format: helenus_model::format::Format,
+}
+
+/// The place of the restart.
+fn placement(connection: &Connection, restart: i64) -> rusqlite::Result<RunPlacement> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.id, e.name, t.ordinal, t.name, r.ordinal, r.life IS NOT NULL FROM restart r \
+         JOIN trial t ON t.id = r.trial_id JOIN experiment e ON e.id = t.experiment_id WHERE r.id = ?",
+    )?;
+    statement.query_row([restart], |row| {
+        Ok(RunPlacement {
+            experiment: row.get(0)?,
+            experiment_name: row.get(1)?,
+            trial: row.get(2)?,
+            trial_name: row.get(3)?,
+            restart_id: restart,
+            restart: row.get(4)?,
+            restart_known: row.get(5)?,
+        })
+    })
 }
 
 /// The columns that [`summary`] reads.

@@ -4,35 +4,44 @@
 //! Charts are SVG, drawn here: the page can be read without a script. The one it has tells values under the pointer and
 //! zooms; the page forbids itself every network by its content security policy.
 
-mod around;
+// Words and figures.
 mod axis;
-mod bands;
-mod chart;
-mod comparison;
-mod distance;
-mod draw;
-mod events;
-mod experiment;
-mod experiment_page;
 mod experiment_plot;
 mod experiment_rates;
-mod experiment_sheets;
-mod flame;
 mod heat;
-mod levels;
-mod markdown;
 mod measured_on;
 mod page;
 mod path;
+mod series;
+mod words;
+
+// Charts and sections.
+mod chart;
+mod distance;
+mod draw;
+mod experiment;
+mod experiment_sheets;
+mod flame;
+mod site;
+mod tail;
+
+// Sections of a run, and pages.
+mod around;
+mod bands;
+mod comparison;
+mod experiment_page;
+mod levels;
 mod percentiles;
 mod rates;
-mod run;
-mod series;
-mod site;
-mod tables;
-mod tail;
 mod time;
-mod words;
+
+// Tables and other forms.
+mod events;
+mod markdown;
+mod tables;
+
+// The page of a run.
+mod run;
 
 pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;

@@ -1,11 +1,10 @@
 //! What is told to the history about a run, and what it tells back.
 //! Refuses secrets: the plan refers to them, and the command line comes without them.
 
-use crate::error::HistoryError;
 use crate::id::{ExperimentId, RunId};
 use helenus_model::doubt::Verdict;
 use helenus_model::result::RunResult;
-use helenus_model::run_plan::{self, RunPlan};
+use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::Header;
 use helenus_model::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -236,27 +235,4 @@ impl StoredRun {
         let why = self.host.get("limits")?["not_enforced"].as_str()?;
         Some(why.to_owned())
     }
-
-    /// The plan, to be looked into or run again.
-    ///
-    /// # Errors
-    /// A plan of another version.
-    pub fn plan(&self) -> Result<RunPlan, HistoryError> {
-        let run = self.summary.id;
-        let json = |source| HistoryError::Json {
-            what: "the plan",
-            source,
-        };
-        let mark: FormatMark = serde_json::from_str(&self.plan_json).map_err(json)?;
-        mark.format
-            .check("plan", run_plan::VERSION)
-            .map_err(|source| HistoryError::Format { run, source })?;
-        serde_json::from_str(&self.plan_json).map_err(json)
-    }
-}
-
-/// Read before the rest, so that a foreign version is named and not found as a missing field.
-#[derive(Deserialize)]
-struct FormatMark {
-    format: helenus_model::format::Format,
 }

@@ -5,16 +5,25 @@
 //! has its data (LZ4 or none), index, summary, Bloom filter, statistics and digest, so that a node opens it without
 //! building anything anew.
 
+// Bytes and types.
 mod bytes;
+mod types;
+
+// The files and the parts that do not know rows.
 mod cardinality;
 mod data;
 mod filter;
-mod index;
 mod layout;
 mod order;
+
+// Rows.
 mod row;
+
+// What is written beside the rows.
+mod index;
 mod statistics;
-mod types;
+
+// All files of an SSTable.
 mod writer;
 
 pub use data::Compression;

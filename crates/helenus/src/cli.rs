@@ -1,47 +1,56 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+// What flags have in common.
 pub(crate) mod agent;
 pub(crate) mod baseline;
 pub(crate) mod ccm;
-pub(crate) mod cluster;
 pub(crate) mod compare;
-pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod doors;
-pub(crate) mod elsewhere;
 pub(crate) mod env;
 pub(crate) mod experiment;
 pub(crate) mod fault;
-pub(crate) mod flame;
 pub(crate) mod guard;
-pub(crate) mod history;
-pub(crate) mod hosts;
-pub(crate) mod ingest;
-pub(crate) mod kube;
-pub(crate) mod ledger;
-pub(crate) mod levels;
-pub(crate) mod life;
-pub(crate) mod load;
-pub(crate) mod machine;
 pub(crate) mod many;
 pub(crate) mod metrics;
-pub(crate) mod nb;
 pub(crate) mod node;
 pub(crate) mod on;
 pub(crate) mod pod;
 pub(crate) mod report;
 pub(crate) mod reset;
-pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod site;
-pub(crate) mod stack;
+pub(crate) mod words;
+pub(crate) mod wrong;
+
+// Commands of one kind.
+pub(crate) mod flame;
+pub(crate) mod history;
+pub(crate) mod life;
+pub(crate) mod machine;
+pub(crate) mod run;
 pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod upgrade;
-pub(crate) mod words;
+
+// Clusters and workloads.
+pub(crate) mod cluster;
+pub(crate) mod count;
 pub(crate) mod workload;
-pub(crate) mod wrong;
+
+// Loads.
+pub(crate) mod elsewhere;
+pub(crate) mod ingest;
+pub(crate) mod ledger;
+pub(crate) mod load;
+pub(crate) mod stack;
+
+// Commands that are made of others.
+pub(crate) mod hosts;
+pub(crate) mod kube;
+pub(crate) mod levels;
+pub(crate) mod nb;
 
 pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, Extras, PinArg};
 pub(crate) use self::life::{Start, Stop};
@@ -147,7 +156,9 @@ pub(crate) fn parse_host(text: &str) -> Result<IpAddr, String> {
     known
         .and_then(|mut addresses| addresses.next())
         .map(|address| address.ip())
-        .ok_or_else(|| format!("{text:?} is no IP address, and no host name that leads to one"))
+        .ok_or_else(|| {
+            format!("{text:?} is neither an IP address nor a host name that resolves to one")
+        })
 }
 
 /// How results are written.
@@ -246,7 +257,7 @@ pub(crate) enum Verb {
     Kill(OneNode),
     /// Pause a node with SIGSTOP
     #[command(after_help = "Examples:
-  helenus pause c/node2                  it stays in memory and answers nobody
+  helenus pause c/node2                  it stays in memory and does not answer
   helenus resume c/node2")]
     Pause(OneNode),
     /// Resume a paused node with SIGCONT
@@ -300,7 +311,7 @@ pub(crate) enum Verb {
     Calibrate(Calibrate),
     /// Print shell completions: commands, flags, clusters, nodes, runs, tags
     Completions(Completions),
-    /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
+    /// cqlsh as a tool finds it on PATH (internal): an installed one, given the node; Helenus's own if there is none
     #[command(name = "__cqlsh", hide = true)]
     CqlshTool {
         target: String,
@@ -406,7 +417,8 @@ pub(crate) struct Up {
     /// [default: tiny]
     #[arg(long, value_parser = words::preset())]
     pub(crate) preset: Option<PresetName>,
-    /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report every difference
+    /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report
+    /// every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
     /// A plan of `helenus plan`: instances with heap, JVM, cassandra.yaml, processors and folders; flags win over it
@@ -518,7 +530,7 @@ pub(crate) struct Collect {
     /// The archive [default: helenus-NAME.tar.gz]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
     /// List what would be in it, write nothing

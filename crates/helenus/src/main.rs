@@ -1,13 +1,20 @@
 //! THE COMMAND LINE: flags, settings, progress, tables, errors, exit codes, interrupts; one file a command.
 //! Refuses decisions that a test of the model could make.
 
-mod cli;
-mod commands;
+// Errors, the log, the live screen.
 mod error;
 mod log;
-mod outfile;
 mod screen;
+
+// Flags, and files that are written.
+mod cli;
+mod outfile;
+
+// Standard output and standard error.
 mod ui;
+
+// One file a command.
+mod commands;
 
 use cli::{Cli, Global, NoVerb, Verb};
 use error::CommandError;

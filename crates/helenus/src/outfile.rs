@@ -63,7 +63,7 @@ pub(crate) fn is_output(path: &Path) -> bool {
     path == Path::new("-") || standing(path).is_ok_and(|there| there == Standing::Output)
 }
 
-/// A file to write to as things happen: made, emptied, or the stream that is there.
+/// A file to write to as things happen: made, emptied, or an open stream.
 ///
 /// # Errors
 /// As [`standing`], or it cannot be opened.
@@ -91,7 +91,7 @@ fn stream(path: &Path) -> Result<fs::File, CommandError> {
             }
             Err(rustix::io::Errno::NXIO) => {
                 let text = format!(
-                    "cannot write {}: it is a named pipe that nobody reads",
+                    "cannot write {}: it is a named pipe without a reader",
                     path.display()
                 );
                 let hint = "start its reader first, or name a regular file".to_owned();
@@ -270,7 +270,7 @@ mod tests {
         let (code, text) = said(write(&pipe, b"x"));
         assert_eq!(code, code::USAGE, "{text}");
         assert!(
-            text.ends_with("it is a named pipe that nobody reads"),
+            text.ends_with("it is a named pipe without a reader"),
             "{text}"
         );
     }

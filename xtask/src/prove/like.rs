@@ -34,7 +34,7 @@ struct Trial {
     fates: BTreeMap<String, Vec<String>>,
     /// Settings that were said and are so.
     said: usize,
-    /// Settings that nobody said and that have the release's default.
+    /// Settings that were not named and have the release's default.
     defaults: usize,
     /// Settings that the node reports otherwise: name, what was said, what it reports.
     otherwise: Vec<(String, String, Option<String>)>,
@@ -116,8 +116,8 @@ pub(crate) fn sentence(path: &Path) -> Result<String, Box<dyn Error>> {
     releases.sort_unstable();
     releases.dedup();
     Ok(format!(
-        "{held} of {} files and releases were as said ({}): {} settings a file that the dry run had named, and {} that nobody\n\
-         had named and that had the default.\n",
+        "In {held} of {} combinations of file and release ({}), the running node reported what the dry run had announced:\n\
+         {} settings a file as announced, and {} others at their defaults.\n",
         last.len(),
         releases.join(", "),
         range(|trial| trial.said),

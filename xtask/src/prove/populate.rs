@@ -5,9 +5,9 @@ use super::campaign::{Bar, Campaign, Outcome, by_name, rounded};
 use super::host::Watch;
 use super::rig::{Life, Rig};
 use super::start;
-use helenus_cluster::filling;
 use helenus_cluster::mbeans::Mbeans;
-use helenus_model::populate::CARED_FOR;
+use helenus_cluster::populate_journal;
+use helenus_model::populate::RAISED_SETTINGS;
 use serde_json::Value;
 use std::error::Error;
 use std::process::Child;
@@ -104,7 +104,7 @@ fn killed(
 ) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     loop {
-        if filling::look(&rig.context.clusters.folder(NAME))?
+        if populate_journal::look(&rig.context.clusters.folder(NAME))?
             .is_some_and(|journal| far_enough(&journal))
         {
             child.kill()?;
@@ -128,7 +128,7 @@ fn settings(rig: &Rig) -> Result<Vec<Value>, Box<dyn Error>> {
     let state = rig.context.clusters.load(NAME)?;
     let mbeans = Mbeans::of(&rig.context, &state, "node1")?;
     let read = |attribute: &&str| mbeans.read(STORAGE, attribute);
-    Ok(CARED_FOR.iter().map(read).collect::<Result<_, _>>()?)
+    Ok(RAISED_SETTINGS.iter().map(read).collect::<Result<_, _>>()?)
 }
 
 /// Whether a populate of counters that was killed does not go on.

@@ -17,7 +17,7 @@ QUICK_SCHEMA = "-Dcassandra.test.flush_local_schema_changes=false"
 
 
 class SpecError(Exception):
-    """A key or a value that nobody knows."""
+    """An unknown key or value."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ use super::{AgentAt, AgentError};
 use crate::cancel::Cancel;
 use crate::telemetry::monotonic_ns;
 use helenus_model::agent::{
-    AgentLine, CLOCK_WORD, ClockOffset, Ended, Fingerprint, Greeting, Hello, RUN_WORD, Tokens,
-    Told, Trip, VERSION,
+    AgentLine, CLOCK_WORD, ClockOffset, ClockReading, Ended, Fingerprint, Greeting, Hello,
+    RUN_WORD, Tokens, Trip, VERSION,
 };
 use helenus_model::format::Format;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -300,7 +300,7 @@ impl Channel {
         let answer = self.ask(&format!("{CLOCK_WORD} {number}"))?;
         let received_ns = monotonic_ns();
         match answer {
-            AgentLine::Clock(Told {
+            AgentLine::Clock(ClockReading {
                 number: of,
                 monotonic_ns,
             }) if of == number => Ok(Trip {
@@ -359,7 +359,7 @@ impl Channel {
     /// Says a line.
     ///
     /// # Errors
-    /// Nobody takes it.
+    /// The other end does not accept it.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         input.write_all(format!("{line}\n").as_bytes())?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Why an agent cannot be worked with.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Nobody listens there, or the command cannot be started.
+    /// Nothing listens there, or the command cannot be started.
     #[error("cannot reach the load agent {agent}")]
     Unreachable {
         /// Its address or command.
@@ -34,7 +34,7 @@ pub enum AgentError {
         said: String,
     },
     /// Something else answers.
-    #[error("what answers at {agent} is no load agent: it said {said:?}")]
+    #[error("{agent} is not a load agent: it answered {said:?}")]
     Stranger {
         /// Its address or command.
         agent: String,
@@ -42,7 +42,7 @@ pub enum AgentError {
         said: String,
     },
     /// No encrypted connection.
-    #[error("no encrypted connection to the load agent {agent}")]
+    #[error("cannot open an encrypted connection to the load agent {agent}")]
     Tls {
         /// Its address.
         agent: String,
@@ -50,7 +50,7 @@ pub enum AgentError {
         source: io::Error,
     },
     /// The certificate is none of those whose tokens are known.
-    #[error("the load agent {agent} has a certificate without a token here: {found}")]
+    #[error("no token is known for the certificate of load agent {agent}: {found}")]
     Certificate {
         /// Its address.
         agent: String,
@@ -58,10 +58,10 @@ pub enum AgentError {
         found: String,
     },
     /// There is no token for what listens.
-    #[error("the load agent {0} listens, and there is no token for it")]
+    #[error("no token is known for load agent {0}")]
     NoToken(String),
     /// It does not want.
-    #[error("the load agent {agent} refuses: {why}")]
+    #[error("the load agent {agent} refused: {why}")]
     Refused {
         /// Its address or command.
         agent: String,
@@ -151,21 +151,21 @@ impl Problem for AgentError {
                 "the address must be that of `helenus load-agent --listen`; a command must print nothing before \
                  `helenus load-agent --stdio` does"
             }
-            Self::Tls { .. } => "is it the address of `helenus load-agent --listen`?",
+            Self::Tls { .. } => "check that `helenus load-agent --listen` printed this address",
             Self::Certificate { .. } => {
-                "take the line that this agent printed; if it is the right one, somebody else answers at that address"
+                "use the line that this agent printed; if you did, another program answers at that address"
             }
             Self::NoToken(_) => {
                 "--agent-token-from names a 0600 file or a variable with the lines that the agents printed"
             }
             Self::Refused { why, .. } => match why {
                 Refusal::Token => {
-                    "each `helenus load-agent` prints a token of one command: take the last one"
+                    "each start of `helenus load-agent` prints a new token: use the last one"
                 }
-                Refusal::Busy => "wait for its end, or start another agent",
-                Refusal::Greeting => "put the same helenus on both machines",
+                Refusal::Busy => "wait until it ends, or start another agent",
+                Refusal::Greeting => "install the same version of helenus on both machines",
             },
-            Self::Version { .. } => "put the same helenus on both machines",
+            Self::Version { .. } => "install the same version of helenus on both machines",
             Self::Listen { .. } => "choose an address of this machine and a free port",
             Self::Make(_) | Self::Broken { .. } | Self::Interrupted => return None,
         };

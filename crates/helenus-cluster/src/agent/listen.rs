@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What happens at an agent that listens.
 #[derive(Debug)]
 pub enum AgentEvent {
-    /// Somebody was sent away.
+    /// A connection was refused.
     Refused {
         /// From where.
         from: SocketAddr,
@@ -167,7 +167,7 @@ impl Listener {
         };
         if self.door.strangers.fetch_add(1, Ordering::SeqCst) >= STRANGERS_MOST {
             self.door.strangers.fetch_sub(1, Ordering::SeqCst);
-            return refused("too many connections at once");
+            return refused("too many concurrent connections");
         }
         let (door, agent) = (Arc::clone(&self.door), Arc::clone(agent));
         let (tell, cancel) = (tell.clone(), cancel.clone());

@@ -4,7 +4,8 @@
 use crate::machine;
 use crate::telemetry::monotonic_ns;
 use helenus_model::agent::{
-    AgentLine, CLOCK_WORD, Ended, Greeting, Hello, RUN_WORD, Refusal, Refused, Told, VERSION,
+    AgentLine, CLOCK_WORD, ClockReading, Ended, Greeting, Hello, RUN_WORD, Refusal, Refused,
+    VERSION,
 };
 use helenus_model::format::Format;
 use serde::Serialize;
@@ -69,7 +70,7 @@ impl Agent {
         }
     }
 
-    /// Works for whoever greets it, until nobody speaks any more: over standard streams, which are their owner's.
+    /// Works for the command that greets it, over standard streams, until they end.
     ///
     /// # Errors
     /// No greeting came, or it cannot be answered.
@@ -100,7 +101,7 @@ impl Agent {
                 let done = match (number, line.as_str()) {
                     (Some(number), _) => say(
                         &output,
-                        &AgentLine::Clock(Told {
+                        &AgentLine::Clock(ClockReading {
                             number,
                             monotonic_ns: monotonic_ns(),
                         }),

@@ -48,7 +48,7 @@ pub enum BaselineError {
         source: ReadError,
     },
     /// Another helenus works with the baselines of this cluster.
-    #[error("another helenus is at work on the baselines of {0}")]
+    #[error("another helenus is working on the baselines of {0}")]
     Busy(String),
     /// An ephemeral cluster belongs to the command that made it.
     #[error("{0} is ephemeral and ends with the command that made it")]
@@ -57,10 +57,10 @@ pub enum BaselineError {
     #[error("{0} is in the middle of an upgrade")]
     Upgrading(String),
     /// A node's data lie in several folders.
-    #[error("the data of {0} lie in several folders, which no baseline takes")]
+    #[error("{0} has several data folders, which baselines do not support")]
     SeveralFolders(String),
     /// The nodes behind the addresses are not proved ours.
-    #[error("{cluster} is not proved to be yours: {why}")]
+    #[error("cannot verify that {cluster} is yours: {why}")]
     NotOurs {
         /// Cluster.
         cluster: String,
@@ -68,7 +68,7 @@ pub enum BaselineError {
         why: String,
     },
     /// The cluster that was saved is no longer there, and no other was named.
-    #[error("the cluster {cluster} of baseline {tag} does not exist any more")]
+    #[error("the cluster {cluster} of baseline {tag} no longer exists")]
     Gone {
         /// Cluster.
         cluster: String,
@@ -79,7 +79,7 @@ pub enum BaselineError {
     #[error(transparent)]
     Misfit(Box<Misfit>),
     /// Something of it is not as it was saved.
-    #[error("baseline {tag} of {cluster} is not as it was saved: {first}{}", others(*bad))]
+    #[error("baseline {tag} of {cluster} is damaged: {first}{}", others(*bad))]
     Damaged {
         /// Cluster.
         cluster: String,
@@ -91,9 +91,7 @@ pub enum BaselineError {
         bad: usize,
     },
     /// A node had to be killed, so that its memtables may not be on disk.
-    #[error(
-        "{node} did not stop by itself and was killed: what it had in memory may not be on disk"
-    )]
+    #[error("{node} did not stop in time and was killed: its memtables may not be on disk")]
     Killed {
         /// Node.
         node: String,
@@ -127,7 +125,7 @@ pub enum BaselineError {
         source: Box<ClientError>,
     },
     /// A file could not be linked or copied.
-    #[error("cannot bring {path} into its place")]
+    #[error("cannot move {path} into place")]
     File {
         /// Which.
         path: PathBuf,
@@ -215,7 +213,7 @@ impl Problem for BaselineError {
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
             Self::Upgrading(name) => Some(format!("`helenus upgrade {name}` finishes it")),
             Self::SeveralFolders(_) => Some("use a cluster with one --data-dir, or none".into()),
-            Self::Ephemeral(_) => Some("bring up one that stays: `helenus up`".into()),
+            Self::Ephemeral(_) => Some("use a cluster started by `helenus up`".into()),
             Self::NotOurs { .. } => Some("only a cluster of `helenus up` can be saved".into()),
             Self::Gone { cluster, tag } => Some(format!(
                 "bring up another cluster with the same tokens, and name it: \

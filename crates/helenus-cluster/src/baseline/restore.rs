@@ -138,7 +138,7 @@ pub fn restore(
     };
     origin::keep_with(context, into(request), origin, &baseline)?;
     // Other rows are there now than a populate remembers.
-    crate::filling::forget(context, into(request))?;
+    crate::populate_journal::forget(context, into(request))?;
     events(BaselineEvent::Step(Step::Cache));
     let cache = page_cache::look(&data, request.drop_cache)
         .map_err(ClusterError::io("the page cache of the data files"))?;

@@ -122,7 +122,7 @@ fn node<'a>(context: &Context, state: &'a ClusterState, name: &'a str) -> Node<'
     let way = match Mbeans::of(context, state, name) {
         Ok(mbeans) => Way::Mbeans(mbeans),
         Err(error) => {
-            tracing::warn!(%error, node = name, "no agent; nodetool is asked");
+            tracing::warn!(%error, node = name, "no agent; using nodetool");
             Way::Nodetool
         }
     };

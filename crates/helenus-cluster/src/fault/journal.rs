@@ -71,7 +71,7 @@ pub enum Undo {
 }
 
 impl Entry {
-    /// Whether somebody was to end it who is gone.
+    /// Whether the process that was to end it is gone.
     pub fn abandoned(&self) -> bool {
         self.maker
             .is_some_and(|(pid, started)| started.is_none() || started_at(pid) != started)

@@ -35,7 +35,7 @@ pub enum AnsibleError {
     #[error("ansible-core {0} is too old: {oldest} or newer is needed", oldest = oldest())]
     Old(String),
     /// It says no version.
-    #[error("ansible-playbook says no version")]
+    #[error("ansible-playbook --version printed no version")]
     NoVersion(String),
     /// It ended without having looked at any host.
     #[error("ansible did not run the playbook")]
@@ -47,7 +47,7 @@ pub enum AnsibleError {
     #[error("interrupted")]
     Interrupted,
     /// The system.
-    #[error("ansible cannot be run")]
+    #[error("cannot run ansible")]
     Io(#[from] io::Error),
 }
 
@@ -83,7 +83,7 @@ impl Problem for AnsibleError {
             }
             Self::Hosts(problems) => cure(problems),
             Self::NotRun(_) | Self::Io(_) => return None,
-            Self::Interrupted => "the same line again goes on from there".to_owned(),
+            Self::Interrupted => "run the same command again to continue".to_owned(),
         })
     }
 
@@ -112,13 +112,13 @@ fn cure(problems: &Problems) -> String {
             .to_owned();
     }
     if says("No route to host") || says("Connection timed out") || says("Connection refused") {
-        return "start the host and its sshd; the other hosts were left as they are, and the same line goes on"
+        return "start the host and its sshd; the other hosts are unchanged, and the same command continues"
             .to_owned();
     }
     if says("Missing sudo password") || says("sudo: a password is required") {
         return "let --user become root without a password, or log in as root".to_owned();
     }
-    "mend it there: the same line goes on, and repeats nothing that is done".to_owned()
+    "fix it there; the same command continues, and repeats nothing".to_owned()
 }
 
 /// What Ansible does now.

@@ -24,7 +24,7 @@ pub struct Lent {
 
 impl HostsState {
     /// Its own plan, which is not the one that it has now while an experiment has it.
-    pub fn own(&self) -> &ClusterPlan {
+    pub fn permanent_plan(&self) -> &ClusterPlan {
         self.lent.as_ref().map_or(&self.plan, |lent| &lent.plan)
     }
 
@@ -33,7 +33,7 @@ impl HostsState {
     /// # Errors
     /// Why none may.
     pub fn lendable(&self) -> Result<&PlanRequest, NotLent> {
-        as_asked(self.own(), self.asked.as_deref(), "hosts up")
+        as_asked(self.permanent_plan(), self.asked.as_deref(), "hosts up")
     }
 }
 

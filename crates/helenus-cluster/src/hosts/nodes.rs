@@ -82,7 +82,7 @@ pub fn wait(
 #[derive(Debug, thiserror::Error)]
 enum WaitError {
     /// They do not serve.
-    #[error("{silent} of {all} nodes do not serve: {node}: {why}")]
+    #[error("{silent} of {all} nodes are not serving: {node}: {why}")]
     Silent {
         silent: usize,
         all: usize,
@@ -196,7 +196,7 @@ pub fn view(
 
 /// No node serves.
 #[derive(Debug, thiserror::Error)]
-#[error("no node of the cluster serves")]
+#[error("no node of the cluster is serving")]
 struct NoNode;
 
 impl Problem for NoNode {

@@ -13,7 +13,7 @@ const WORK: &str = ".image-";
 /// The folder in which an image is made; gone when it is dropped.
 pub(super) struct Work {
     pub(super) folder: TempDir,
-    /// Nobody else makes an image meanwhile.
+    /// No other process makes an image meanwhile.
     _lock: fs::File,
 }
 

@@ -39,13 +39,13 @@ const GONE_WITHIN: Duration = Duration::from_secs(300);
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// Somebody else's.
-    #[error("{} exists already and is not of this cluster", .0.join(", "))]
+    #[error("{} already exists and does not belong to this cluster", .0.join(", "))]
     Foreign(Vec<String>),
     /// A namespace that a person named.
-    #[error("there is no namespace {0}")]
+    #[error("no such namespace: {0}")]
     NoNamespace(String),
     /// Pods that do not end.
-    #[error("{} does not end", .0.join(", "))]
+    #[error("not deleted in time: {}", .0.join(", "))]
     Stays(Vec<String>),
     /// The person stopped it.
     #[error("interrupted")]
@@ -63,10 +63,9 @@ impl Problem for ApplyError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Foreign(_) => Some(
-                "give the cluster another --name; --namespace puts it into a namespace of yours"
-                    .to_owned(),
-            ),
+            Self::Foreign(_) => {
+                Some("use another --name, or another namespace with --namespace".to_owned())
+            }
             Self::NoNamespace(name) => Some(format!("kubectl create namespace {name}")),
             Self::Stays(_) => Some(
                 "its worker may be gone: kubectl get nodes; then `helenus kube rm` again"
@@ -112,7 +111,7 @@ impl Owned {
     }
 }
 
-/// Looks whether anything that would be applied belongs to somebody else; then keeps the cluster's state.
+/// Checks that nothing that would be applied belongs to another owner; then stores the cluster's state.
 ///
 /// # Errors
 /// [`ApplyError::Foreign`], or what kubectl says. Nothing was applied.
@@ -185,7 +184,7 @@ pub fn form(
 }
 
 /// What there is of a cluster, in the order in which it is deleted, and what of it stays. Volumes go where `volumes` says
-/// so; a namespace goes where nothing of somebody else and no volume is left in it.
+/// so; a namespace is deleted if nothing of another owner and no volume is left in it.
 ///
 /// # Errors
 /// What kubectl says.
@@ -241,7 +240,7 @@ fn stranger(
 }
 
 /// Deletes what [`owned`] names and does not keep, waits until the pods have ended, and forgets the cluster unless
-/// something of it stays. `see` is told how many pods are left.
+/// something of it stays. `see` gets the number of pods that are left.
 ///
 /// # Errors
 /// What kubectl says, or pods that do not end.

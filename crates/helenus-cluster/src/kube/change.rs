@@ -44,7 +44,7 @@ impl Problem for ChangeError {
 }
 
 /// Carries the steps out, one node at a time, each until the ring is whole again; the volume of a node that went is
-/// deleted where `volumes` says so. `see` is told what happens.
+/// deleted where `volumes` says so. `see` gets each event.
 ///
 /// # Errors
 /// A step fails; those before it stay done, and the state says how many pods there are.

@@ -25,10 +25,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 pub enum FaultError {
     /// A data centre from itself.
-    #[error("{0} cannot be cut from itself")]
+    #[error("{0} cannot be partitioned from itself")]
     Same(String),
     /// Policies are not enforced.
-    #[error("not enforced: connections from {from} to {to} still open")]
+    #[error("network policies are not enforced: {from} can still connect to {to}")]
     NotEnforced {
         /// Pod.
         from: String,
@@ -36,7 +36,7 @@ pub enum FaultError {
         to: String,
     },
     /// They are cut already.
-    #[error("{from} does not reach {to} before anything is cut")]
+    #[error("{from} cannot reach {to} even without a fault")]
     Already {
         /// Pod.
         from: String,
@@ -44,7 +44,7 @@ pub enum FaultError {
         to: String,
     },
     /// Too many are away already.
-    #[error("the disruption budget lets no more pods leave {worker}")]
+    #[error("the disruption budget allows no more evictions from {worker}")]
     Budget {
         /// The worker.
         worker: String,
@@ -67,7 +67,7 @@ impl Problem for FaultError {
             Self::Same(_) => Some("name two data centres".to_owned()),
             Self::NotEnforced { .. } => Some("the network plugin of this cluster ignores NetworkPolicies; Calico and Cilium enforce them. The policies were deleted again".to_owned()),
             Self::Already { .. } => Some("helenus kube heal ends the faults of the cluster".to_owned()),
-            Self::Budget { cluster, .. } => Some(format!("a pod that left has to serve elsewhere first: helenus kube wait {cluster} says what keeps it; helenus kube heal {cluster} lets the worker take pods again")),
+            Self::Budget { cluster, .. } => Some(format!("an evicted pod must serve elsewhere first: helenus kube wait {cluster} shows what it waits for; helenus kube heal {cluster} makes the worker schedulable again")),
         }
     }
 }

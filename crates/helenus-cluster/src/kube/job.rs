@@ -42,10 +42,10 @@ pub enum JobError {
     #[error(transparent)]
     Render(#[from] KubeError),
     /// They do not start.
-    #[error("the generators do not start")]
+    #[error("the generators did not start")]
     Pods(#[source] PodsError),
     /// One of them ended at once.
-    #[error("the generator {pod} ended at once: {said}")]
+    #[error("generator {pod} exited at once: {said}")]
     Ended {
         /// Its pod.
         pod: String,
@@ -53,7 +53,7 @@ pub enum JobError {
         said: String,
     },
     /// No random bytes.
-    #[error("the generators cannot be named")]
+    #[error("cannot generate names for the generators")]
     Random(#[from] io::Error),
     /// The certificates that a pod beside the nodes needs.
     #[error("the certificates cannot be read")]

@@ -37,7 +37,7 @@ pub enum KubectlError {
     #[error("cannot run kubectl")]
     Io(#[from] io::Error),
     /// No context.
-    #[error("kubectl has no context: it knows no cluster")]
+    #[error("kubectl has no contexts")]
     NoContext,
     /// Several contexts, and none was named.
     #[error("kubectl has {} contexts, and none was named", .0.len())]
@@ -51,7 +51,7 @@ pub enum KubectlError {
         known: Vec<String>,
     },
     /// The context leads elsewhere.
-    #[error("context {context} leads to {is} now; the cluster was applied to {was}")]
+    #[error("context {context} now points to {is}; the cluster was applied to {was}")]
     Moved {
         /// The context.
         context: String,
@@ -69,7 +69,7 @@ pub enum KubectlError {
         said: String,
     },
     /// Its answer is no JSON.
-    #[error("kubectl's answer cannot be read")]
+    #[error("cannot read kubectl's output")]
     Answer(#[from] serde_json::Error),
 }
 
@@ -97,19 +97,19 @@ impl Problem for KubectlError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing => {
-                "install kubectl: it is a single program, and most systems have a package of it"
+                "install kubectl: it is a single binary, and most systems package it"
                     .to_owned()
             }
-            Self::Io(_) | Self::Answer(_) => "kubectl version says whether it works".to_owned(),
+            Self::Io(_) | Self::Answer(_) => "kubectl version shows whether it works".to_owned(),
             Self::NoContext => "set KUBECONFIG, or make a cluster: helenus kube kind > kind.yaml && kind create cluster --config kind.yaml".to_owned(),
             Self::Several(names) => format!("choose one with --kube-context: {}", names.join(", ")),
             Self::Unknown { name, known } => helenus_model::topology::name_hint(name, known),
-            Self::Moved { .. } => "set KUBECONFIG to the file that was used then".to_owned(),
+            Self::Moved { .. } => "set KUBECONFIG to the file that was used when the cluster was applied".to_owned(),
             Self::Failed { said, .. } if unreached(said) => {
-                "kubectl get nodes says whether the cluster answers".to_owned()
+                "kubectl get nodes shows whether the cluster answers".to_owned()
             }
-            Self::Failed { said, .. } if forbidden(said) => "ask whoever runs the cluster for the right, or name a namespace of yours with --namespace".to_owned(),
-            Self::Failed { said, .. } if said.contains("conflict") => "somebody else changed these fields: undo that, or remove the cluster with `helenus kube rm` and apply it again".to_owned(),
+            Self::Failed { said, .. } if forbidden(said) => "ask the cluster's administrator for permission, or use a namespace of yours with --namespace".to_owned(),
+            Self::Failed { said, .. } if said.contains("conflict") => "another client changed these fields: revert that, or remove the cluster with `helenus kube rm` and apply it again".to_owned(),
             Self::Failed { said, .. } if fixed(said) => {
                 "this cannot be changed in place: helenus kube rm, then helenus kube up".to_owned()
             }

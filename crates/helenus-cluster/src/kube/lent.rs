@@ -26,7 +26,7 @@ pub struct Lent {
 
 impl KubeState {
     /// Its own plan and options, which are not those that it has now while an experiment has it.
-    pub fn own(&self) -> (&ClusterPlan, &Options) {
+    pub fn permanent_plan(&self) -> (&ClusterPlan, &Options) {
         match &self.lent {
             Some(lent) => (&lent.plan, &lent.options),
             None => (&self.plan, &self.options),
@@ -38,7 +38,7 @@ impl KubeState {
     /// # Errors
     /// Why none may.
     pub fn lendable(&self) -> Result<&PlanRequest, NotLent> {
-        let (plan, options) = self.own();
+        let (plan, options) = self.permanent_plan();
         lendable(plan, options, self.asked.as_deref())
     }
 }
@@ -63,7 +63,7 @@ pub fn renew(
             options: state.options.clone(),
         }));
     }
-    let (_, options) = state.own();
+    let (_, options) = state.permanent_plan();
     let options = options.clone();
     anew(kubectl, clusters, state, (plan, options), waits, see)
 }

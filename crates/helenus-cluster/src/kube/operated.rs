@@ -74,8 +74,8 @@ impl Problem for OperatedError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { .. } => Some("install K8ssandra's operators with their Helm chart (docs/kubernetes.md), or leave --as out: plain pods need no operator".to_owned()),
-            Self::Failed { .. } => Some("kubectl describe says more; the operator's log has all".to_owned()),
-            Self::Late { .. } => Some("wait longer with --timeout; the operator's log says what it does".to_owned()),
+            Self::Failed { .. } => Some("see kubectl describe and the operator's log".to_owned()),
+            Self::Late { .. } => Some("wait longer with --timeout; the operator's log shows its progress".to_owned()),
             Self::NoLogin { .. } => Some("give --user and --password-from".to_owned()),
             Self::Interrupted => None,
         }
@@ -152,7 +152,7 @@ pub struct Operated {
     pub superuser: Option<(String, String)>,
 }
 
-/// Waits until all parts of a cluster are ready. `see` is told at each look.
+/// Waits until all parts of a cluster are ready. `see` is called at each look.
 ///
 /// # Errors
 /// It takes longer than `within`, or an operator gives up.
@@ -235,7 +235,7 @@ fn medusa(kubectl: &Kubectl, namespace: &str, name: &str) -> Result<Part, Cluste
     })
 }
 
-/// Who logs in as the superuser that the operators have made; nobody where there is no such Secret yet.
+/// Who logs in as the superuser that the operators have made; none if there is no such Secret yet.
 ///
 /// # Errors
 /// What kubectl says, or a Secret without a name and a password.

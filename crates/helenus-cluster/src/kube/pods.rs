@@ -119,7 +119,7 @@ pub enum PodsError {
         waiting: Vec<Waiting>,
     },
     /// All pods are ready, and their nodes do not agree.
-    #[error("all pods are ready, and after {} s {why}", within.as_secs())]
+    #[error("all pods are ready, but after {} s {why}", within.as_secs())]
     Apart {
         /// The limit.
         within: Duration,
@@ -188,7 +188,7 @@ impl Problem for PodsError {
                     None => format!("its pods: {}", known.join(", ")),
                 })
             }
-            Self::None(name) => Some(format!("helenus kube wait {name} says what they wait for")),
+            Self::None(name) => Some(format!("helenus kube wait {name} shows what they wait for")),
             Self::Interrupted => None,
         }
     }
@@ -331,7 +331,7 @@ pub struct Progress {
     pub apart: Option<String>,
 }
 
-/// Waits until all pods are ready, and their nodes see each other up and have one schema. `see` is told at each look.
+/// Waits until all pods are ready, and their nodes see each other up and have one schema. `see` is called at each look.
 ///
 /// # Errors
 /// It takes longer than `within`, or nothing that is waited for comes by itself.

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
     /// nodetool failed.
-    #[error("the nodes cannot be asked")]
+    #[error("cannot query the nodes")]
     Kubectl(#[from] KubectlError),
-    /// Nobody to ask.
+    /// No node to ask.
     #[error("no pod is ready")]
     Nobody,
 }
@@ -29,7 +29,7 @@ impl Problem for RingError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Kubectl(error) => error.hint(),
-            Self::Nobody => Some("helenus kube wait says what they wait for".to_owned()),
+            Self::Nobody => Some("helenus kube wait shows what they wait for".to_owned()),
         }
     }
 }

@@ -109,7 +109,7 @@ fn server(secret: &TlsSecret) -> Server {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSecretError {
     /// There is none.
-    #[error("there is no Secret {name} in namespace {namespace}")]
+    #[error("no Secret {name} in namespace {namespace}")]
     Missing {
         /// The namespace.
         namespace: String,
@@ -135,9 +135,7 @@ pub enum TlsSecretError {
         name: String,
     },
     /// It does not prove who the nodes are.
-    #[error(
-        "the certificate in Secret {namespace}/{name} does not prove that a node is of {cluster}"
-    )]
+    #[error("the certificate in Secret {namespace}/{name} is not valid for the nodes of {cluster}")]
     Unproved {
         /// The namespace.
         namespace: String,
@@ -152,7 +150,7 @@ pub enum TlsSecretError {
     #[error(transparent)]
     Kubectl(#[from] KubectlError),
     /// The authority cannot be kept.
-    #[error("the authority of the certificates cannot be kept")]
+    #[error("cannot save the certificate authority")]
     Io(#[from] std::io::Error),
 }
 
@@ -169,10 +167,10 @@ impl Problem for TlsSecretError {
         let of_manager = "in cert-manager's Certificate";
         Some(match self {
             Self::Missing { name, .. } => format!(
-                "make it before, such as by a Certificate of cert-manager with secretName: {name}; --namespace puts the cluster into a namespace that is there"
+                "create it first, for example with a cert-manager Certificate that has secretName: {name}; --namespace puts the cluster into an existing namespace"
             ),
             Self::Lacks { key, .. } if *key == AUTHORITY => {
-                "an issuer of kind CA or SelfSigned writes it; where others sign, put their certificates there".to_owned()
+                "issuers of kind CA and SelfSigned write it; for any other, add its certificates there".to_owned()
             }
             Self::Lacks { .. } => format!(
                 "a Secret of cert-manager has {CERTIFICATE}, {CERTIFICATE_KEY} and {AUTHORITY}"

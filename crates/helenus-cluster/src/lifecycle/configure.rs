@@ -1,4 +1,4 @@
-//! Other settings for a cluster that is there: its nodes take them with their next start.
+//! Other settings for an existing cluster: its nodes take them with their next start.
 //! Refuses a cluster in the middle of an upgrade: its nodes write settings in two releases' words.
 
 use crate::context::Context;

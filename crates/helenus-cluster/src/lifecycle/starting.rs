@@ -113,7 +113,7 @@ impl Context {
             self.save(state)?;
         } else if limits.disk != wanted {
             let held = limits.disk.as_ref().zip(limits.by);
-            let held = held.map(|(disk, by)| disk.told(by)).unwrap_or_default();
+            let held = held.map(|(disk, by)| disk.line(by)).unwrap_or_default();
             let why = format!("the kernel holds {held}");
             return Err(StartError::DiskSpeed(why).into());
         }

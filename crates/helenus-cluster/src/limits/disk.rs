@@ -77,7 +77,7 @@ impl DiskHeld {
     }
 
     /// In words, such as `vda: 100 MiB/s read, by cgroup v2`.
-    pub fn told(&self, kind: Kind) -> String {
+    pub fn line(&self, kind: Kind) -> String {
         let speed = disk_speed(self.figures());
         let but = self.but.as_ref();
         let but = but.map_or_else(String::new, |but| format!("; {but}"));
@@ -177,7 +177,7 @@ fn of_number(root: &Path, number: &str, folder: &Path) -> Result<Device, String>
     let link = root.join("sys/dev/block").join(number);
     let Ok(place) = fs::canonicalize(&link) else {
         return Err(format!(
-            "{} is on {}, which has no block device of its own",
+            "{} is on {}, which has no separate block device",
             folder.display(),
             file_system(root, number)
         ));
@@ -240,7 +240,7 @@ mod tests {
         };
         assert_eq!(of("254:1"), Ok(disk.clone()));
         assert_eq!(of("254:0"), Ok(disk));
-        let why = "/a is on overlay, which has no block device of its own";
+        let why = "/a is on overlay, which has no separate block device";
         assert_eq!(of("0:42"), Err(why.to_owned()));
         assert!(of("0:99").is_err_and(|why| why.contains("a file system")));
     }

@@ -210,7 +210,7 @@ fn differs(state: &ClusterState, node: &NodePlan) -> Option<String> {
         Ok(view) => view,
         Err(error) => {
             return Some(format!(
-                "{} cannot be asked: {}",
+                "cannot query {}: {}",
                 node.name,
                 with_causes(&error)
             ));

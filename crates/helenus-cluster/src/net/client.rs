@@ -30,7 +30,7 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// It cannot be made.
-    #[error("the cluster's network cannot be made: {why}")]
+    #[error("cannot create the cluster's network: {why}")]
     Build {
         /// Why.
         why: String,
@@ -38,19 +38,19 @@ pub enum NetError {
         hint: String,
     },
     /// The keeper is gone, and the network with it.
-    #[error("the network of cluster {cluster} is gone: its keeper does not run")]
+    #[error("the network of cluster {cluster} is gone: its keeper is not running")]
     Gone {
         /// Cluster.
         cluster: String,
     },
     /// The keeper refuses.
-    #[error("the cluster's network refuses: {why}")]
+    #[error("the keeper of the cluster's network refused: {why}")]
     Refused {
         /// Why.
         why: String,
     },
     /// The keeper cannot be started or asked.
-    #[error("the keeper of the cluster's network cannot be asked")]
+    #[error("cannot reach the keeper of the cluster's network")]
     Io(#[from] io::Error),
 }
 

@@ -114,7 +114,7 @@ pub enum Over {
         /// What lies over each.
         layer: Layer,
     },
-    /// A bridge of their own for these namespaces: they reach each other and nobody else.
+    /// A separate bridge for these namespaces: they reach only each other.
     Island {
         /// Names of the namespaces.
         spaces: Vec<String>,

@@ -107,7 +107,7 @@ fn failed(error: &(dyn std::error::Error + 'static), cure: &str) -> io::Error {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the keeper is a process of its own: whoever started it reads this line"
+    reason = "the keeper is a separate process: its parent reads this line"
 )]
 fn say(first: &First) -> io::Result<()> {
     let mut line = serde_json::to_string(first).map_err(io::Error::other)?;

@@ -64,10 +64,10 @@ const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// nodetool's own default port, which tools repeat without a thought.
 const USUAL_PORT: u16 = 7199;
 
-/// Parts the words. Credentials are dropped: JMX is opened with a password of ours, which nobody else knows.
+/// Parts the words. Credentials are dropped: JMX is opened with a generated password.
 ///
 /// # Errors
-/// A host or port of somebody else, or a flag without its value.
+/// A host or port outside this cluster, or a flag without its value.
 pub fn part(words: &[String], nodes: &[Ipv4Addr], port: u16) -> Result<Words, WordsError> {
     let mut parted = Words {
         jvm: vec![],

@@ -37,7 +37,7 @@ pub struct PodCql {
     /// Statements, in order.
     #[serde(default)]
     pub statements: Vec<String>,
-    /// Who logs in; nobody where it is not said.
+    /// The user who logs in; none without authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The password.
@@ -97,7 +97,7 @@ impl fmt::Debug for PodCql {
 }
 
 impl PodCql {
-    /// These statements, as nobody.
+    /// These statements, without a user.
     pub fn new(statements: Vec<String>) -> Self {
         Self {
             format: Format::new("pod-cql", POD_CQL_VERSION),
@@ -181,7 +181,7 @@ pub enum PodCqlError {
     /// Certificates.
     #[error("the certificates cannot be used")]
     Tls(#[from] TlsError),
-    /// The node does not answer, or nobody is let in.
+    /// The node does not answer, or refuses the login.
     #[error(transparent)]
     Connect(ClientError),
     /// It refuses a statement.

@@ -11,7 +11,7 @@ const NOBODY_FOR: Duration = Duration::from_secs(300);
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Waits until it is told to end, or nobody comes any more.
+/// Waits until it is stopped, or no command has come for a while.
 pub fn idle(cancel: &Cancel) {
     let mut seen = Instant::now();
     let mut looked = Instant::now();

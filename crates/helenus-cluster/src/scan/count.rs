@@ -14,7 +14,7 @@ use helenus_model::cql::CqlValue;
 use helenus_model::format::Format;
 use helenus_model::scan::journal::{JOURNAL, JOURNAL_VERSION, ring_digest};
 use helenus_model::scan::pace::PAGE_MOST;
-use helenus_model::scan::report::PartitionsTold;
+use helenus_model::scan::report::PartitionReport;
 use helenus_model::scan::{
     CountReport, CountedSpan, JournalHead, Large, NodeCount, PartitionSizes, Piece, RangeCount,
     Span, Way, pieces,
@@ -428,7 +428,7 @@ fn report(
         checksum: request.checksum.then(|| totals.checksum.to_string()),
         nodes: Some(by_node(table, pieces, &totals.by_piece)),
         ranges: Some(by_range(table, pieces, &totals.by_piece)),
-        partitions: request.partitions.map(|_| PartitionsTold {
+        partitions: request.partitions.map(|_| PartitionReport {
             key: table.partition_key.clone(),
             sizes: totals.sizes,
         }),

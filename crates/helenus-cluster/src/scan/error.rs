@@ -48,7 +48,7 @@ pub enum ScanError {
         name: String,
     },
     /// The nodes' tokens make no ring.
-    #[error("the nodes' tokens make no ring")]
+    #[error("the nodes' tokens do not form a ring")]
     Ring(#[source] RingError),
     /// Where a keyspace's copies are is not known.
     #[error("the keyspace's replication is not understood")]
@@ -63,7 +63,7 @@ pub enum ScanError {
         source: Box<ClientError>,
     },
     /// Nothing helped.
-    #[error("the tokens after {} up to {} cannot be read: tried {tries} times without an answer", span.start, span.end)]
+    #[error("cannot read the tokens after {} up to {}: no answer in {tries} tries", span.start, span.end)]
     Stuck {
         /// The span.
         span: Span,
@@ -73,7 +73,7 @@ pub enum ScanError {
         source: Box<ClientError>,
     },
     /// A row that was to be read back.
-    #[error("the key {key} cannot be read: tried {tries} times without an answer")]
+    #[error("cannot read the key {key}: no answer in {tries} tries")]
     Unread {
         /// Its partition key, as CQL writes it.
         key: String,
@@ -83,10 +83,10 @@ pub enum ScanError {
         source: Box<ClientError>,
     },
     /// A value is not of its column's type.
-    #[error("what came back is not of the table's types")]
+    #[error("the rows do not have the table's types")]
     Decode(#[from] helenus_cql::codec::DecodeError),
     /// A key that the workload makes is not of the table's type.
-    #[error("the workload's keys are not of its own table's types")]
+    #[error("the workload's keys do not have the types of its table")]
     Encode(#[from] helenus_cql::codec::EncodeError),
     /// Another process counts the same table.
     #[error("another helenus is counting {table}")]

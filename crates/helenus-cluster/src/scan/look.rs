@@ -65,7 +65,7 @@ impl ScanTable {
 /// Looks at a table, by `keyspace.table`.
 ///
 /// # Errors
-/// No such table, one without ranges, another partitioner, or nobody answers.
+/// No such table, one without ranges, another partitioner, or no node answers.
 pub fn look(place: &ScanPlace, table: &str) -> Result<ScanTable, ClusterError> {
     let silent = |source: ClientError| ClusterError::silent(place.address(0).to_string(), source);
     let (keyspace, table) = split(table).ok_or_else(|| ScanError::Form {

@@ -101,7 +101,7 @@ impl ScanPlace {
     /// Addresses of the nodes that answer, and how one connects to them: for a client of many requests.
     ///
     /// # Errors
-    /// Nobody answers any more.
+    /// No node answers any more.
     pub fn doors(&self) -> Result<(Vec<SocketAddr>, ConnectOptions), ClusterError> {
         let mut options = match self.coordinators.first() {
             Some((_, options)) => options.clone(),

@@ -55,7 +55,7 @@ pub struct Survey {
 /// Asks a node for all that is to be known before keys of a keyspace are read.
 ///
 /// # Errors
-/// Nobody answers, there is no such keyspace, or its replication is not known.
+/// No node answers, there is no such keyspace, or its replication is not known.
 pub fn survey(place: &ScanPlace, keyspace: &str) -> Result<Survey, ClusterError> {
     let silent = |source: ClientError| ClusterError::silent(place.address(0).to_string(), source);
     let mut client = place.connect(0).map_err(silent)?;

@@ -153,7 +153,7 @@ impl Authority {
         Ok((authority, pem))
     }
 
-    /// The one of a cluster that is there.
+    /// The one of an existing cluster.
     fn known(cluster: &str, ca: &str, key: &str) -> Result<Self, SecureError> {
         let (name, params) = Self::params(cluster);
         let failed = |source| SecureError::Certificate {

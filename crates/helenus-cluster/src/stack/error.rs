@@ -31,7 +31,7 @@ pub enum StackError {
     Version(FormatError),
     /// Flags of a cluster that the parts could not get into.
     #[error(
-        "a stack cannot have {what}: its parts have no login and no certificate, and stand outside of a cluster's network"
+        "a stack does not support {what}: its parts have no credentials or certificates, and run outside the cluster's network"
     )]
     Unsupported {
         /// The flag.
@@ -46,7 +46,7 @@ pub enum StackError {
         without: &'static str,
     },
     /// A jar that was named is not there.
-    #[error("there is no jar at {0}")]
+    #[error("no such jar: {0}")]
     NoJar(String),
     /// A part's process ended, or does not answer.
     #[error("{part} {what}")]
@@ -59,7 +59,7 @@ pub enum StackError {
         lines: Vec<String>,
     },
     /// A node's JMX is open with a password that Reaper does not have.
-    #[error("JMX of {node} was opened with another password than the stack's")]
+    #[error("JMX of {node} has another password than the stack")]
     OtherPassword {
         /// Cluster.
         cluster: String,
@@ -107,10 +107,10 @@ pub enum StackError {
         known: Vec<String>,
     },
     /// A backup's name that is no file name.
-    #[error("{0:?} is no name of a backup: letters, digits, - and _ are")]
+    #[error("{0:?} cannot name a backup: use letters, digits, - and _")]
     Name(String),
     /// The clusters differ in their ring.
-    #[error("{into} has other tokens than {cluster} had: a backup comes back node by node")]
+    #[error("{into} has other tokens than {cluster} had; a backup is restored node by node")]
     OtherTokens {
         /// Cluster that was saved.
         cluster: String,
@@ -170,14 +170,14 @@ impl Problem for StackError {
                 format!("it was left out; `helenus stack status {cluster}` shows what there is")
             }
             Self::Unreadable(_) | Self::Version(_) => {
-                "it was written by another version of helenus; `helenus rm` removes the cluster all the same".to_owned()
+                "it was written by another version of helenus; `helenus rm` still removes the cluster".to_owned()
             }
             Self::Unsupported { .. } => "leave it out; `helenus up` starts such a cluster without a stack".to_owned(),
             Self::NoProgram { program, without } => format!(
-                "{}, or go without it: --without {without}",
+                "{}, or leave it out: --without {without}",
                 Installer::here().package(program, program)
             ),
-            Self::NoJar(_) => "name a jar of Reaper that runs by itself".to_owned(),
+            Self::NoJar(_) => "name an executable jar of Reaper".to_owned(),
             Self::Part { .. } | Self::Silent { .. } => {
                 "`helenus stack status` shows all parts, `helenus stack up` starts what is down".to_owned()
             }
@@ -188,9 +188,9 @@ impl Problem for StackError {
             Self::Backup { cluster, known, .. } if known.is_empty() => {
                 format!("`helenus stack backup {cluster}` makes one")
             }
-            Self::Backup { known, .. } => format!("there are: {}", known.join(", ")),
+            Self::Backup { known, .. } => format!("its backups: {}", known.join(", ")),
             Self::OtherTokens { .. } => {
-                "make a cluster of the same shape, such as `helenus up NEW -n 3 --no-start`, and name it with --into"
+                "create a cluster with the same nodes, such as `helenus up NEW -n 3 --no-start`, and name it with --into"
                     .to_owned()
             }
             Self::NothingToRepair(_) => "a repair compares replicas; --keyspace names one keyspace".to_owned(),

@@ -68,7 +68,7 @@ pub enum StoreError {
         offline: bool,
     },
     /// `mvn` was content, but a jar is not there.
-    #[error("mvn succeeded, but {file} was not delivered")]
+    #[error("mvn succeeded, but did not fetch {file}")]
     Missing {
         /// The jar.
         file: String,
@@ -163,12 +163,11 @@ impl StoreError {
                 Installer::here().maven()
             ),
             Self::NoPython { .. } => format!(
-                "{}, or go without it: --without medusa",
+                "{}, or leave it out: --without medusa",
                 Installer::here().package("Python", "python3-venv")
             ),
             Self::PythonFailed { .. } => {
-                "the lines are pip's own, and it takes your mirrors; Python 3.10 or later with its module venv is \
-                 needed, or --without medusa"
+                "this is pip's output; pip uses your mirrors. Medusa needs Python 3.10 or later with the venv module; --without medusa leaves it out"
                     .to_owned()
             }
             Self::MavenStart { mvn, .. } => format!("try `{} -version`", mvn.display()),

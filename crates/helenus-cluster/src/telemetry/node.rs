@@ -25,7 +25,7 @@ pub(super) struct Node {
     /// The process that was found last.
     pid: Option<i32>,
     collections: u64,
-    /// What was seen and not told yet.
+    /// What was seen and not reported yet.
     sample: Option<(u64, NodeSample)>,
     events: Vec<Reading>,
 }

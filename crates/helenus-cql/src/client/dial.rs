@@ -68,7 +68,7 @@ pub(super) fn cut_short(error: &io::Error, deadline: Instant) -> bool {
     }
 }
 
-/// Opens connections: directly, or by asking somebody inside another network.
+/// Opens connections: directly, or through a process inside another network.
 pub trait Dial: std::fmt::Debug {
     /// Connects to `addr` within `timeout`.
     ///

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there.
+    /// Nothing listens there.
     #[error("{addr} refused the connection")]
     Refused {
         /// The address dialled.
@@ -124,7 +124,7 @@ pub enum ClientError {
         message: String,
     },
     /// The server answered with an error.
-    // Not a source: the chain of causes would say the same words twice.
+    // Not a source: the chain of causes would repeat the same words.
     #[error("{error}")]
     Server {
         /// The error.

@@ -122,7 +122,7 @@ impl Tls {
     }
 
     /// Takes whatever certificate the server shows, and shows `identity` to one that asks: for a probe that runs beside
-    /// its node, at an address that nobody else can have.
+    /// its node, at an address that no other process can have.
     ///
     /// # Errors
     /// The identity is not PEM, or cannot be used.

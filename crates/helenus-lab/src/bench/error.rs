@@ -24,7 +24,7 @@ pub enum BenchError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The schema could not be made.
-    #[error("cannot make the workload's tables")]
+    #[error("cannot create the workload's tables")]
     Prepare(#[source] ClientError),
     #[error(transparent)]
     Generator(#[from] GeneratorError),

@@ -1,9 +1,12 @@
 //! What a run is asked for: where it goes, its load, and what is kept of it.
 //! Refuses flags: the command line made values of them.
 
+use crate::faults;
 use crate::generator::Agents;
 use crate::ledger;
-use crate::target::Given;
+use crate::target::HostAccess;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_model::bench::{Load, Shape};
 use helenus_model::doubt::threshold;
@@ -29,7 +32,7 @@ pub enum Where {
         /// Its name.
         name: String,
         /// To get in there.
-        given: Box<Given>,
+        given: Box<HostAccess>,
     },
     /// Addresses.
     Hosts {
@@ -40,7 +43,7 @@ pub enum Where {
         /// Exact name given with the explicit flag.
         named: Option<String>,
         /// To get in there.
-        given: Box<Given>,
+        given: Box<HostAccess>,
     },
 }
 
@@ -157,5 +160,24 @@ impl BenchRequest {
             command: String::new(),
             version: String::new(),
         }
+    }
+}
+
+impl BenchRequest {
+    /// Whether its faults can be made where it goes, as far as that is known before it starts.
+    ///
+    /// # Errors
+    /// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.
+    pub fn check_faults(&self, context: &Context) -> Result<(), ClusterError> {
+        if self.faults.is_empty() {
+            return Ok(());
+        }
+        let plan = match &self.place {
+            Where::Ephemeral(up) => context.dry_run(up)?,
+            Where::Cluster(name) => context.clusters.load(name)?.plan,
+            // Whose it is is not known before it is looked at.
+            Where::Hosts { .. } | Where::Kube { .. } => return Ok(()),
+        };
+        faults::check(&self.faults, &plan)
     }
 }

@@ -46,8 +46,8 @@ const NOT_OF_FILES: [&str; 14] = [
 ];
 
 /// What the files of a dataset follow from: its tables and rows, and the settings of nodes that shape files. Combinations of
-/// equal shape share a dataset. Every field of both requests is named, so a new one does not compile before somebody has decided
-/// whether it shapes files.
+/// equal shape share a dataset. Every field of both requests is named, so a new one does not compile before somebody has
+/// decided whether it shapes files.
 pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
     let UpRequest {
         spec,
@@ -88,7 +88,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         folders: _,
     } = spec;
     let PopulateRequest {
-        filling,
+        data,
         replication_factor,
         consistency,
         // How fast, how patiently, how often.
@@ -97,14 +97,14 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         rate_per_s: _,
         in_flight: _,
         tries: _,
-        care: _,
+        raise_settings: _,
         verify: _,
         anew: _,
         settle_within: _,
     } = populate;
     let set: Vec<_> = set.iter().filter(|(key, _)| shapes_files(key)).collect();
     let nodes = (topology, preset, tokens, initial_tokens, set, like);
-    let rows = (filling, replication_factor, consistency);
+    let rows = (data, replication_factor, consistency);
     format!("{nodes:?} {security:?} {source:?} {fake:?} {by_node:?} {rows:?}")
 }
 

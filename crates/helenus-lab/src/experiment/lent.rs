@@ -1,4 +1,4 @@
-//! An experiment in a cluster that is there, on Kubernetes or on hosts: each restart starts its nodes anew with other
+//! An experiment in an existing cluster, on Kubernetes or on hosts: each restart starts its nodes anew with other
 //! settings, and at the end they are put back. Refuses a cluster with keyspaces of its own: runs drop what they made.
 
 mod hosts;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Longest wait until a cluster serves again as it was.
 const PUT_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// What the nodes of a cluster that is there are given in a restart.
+/// What the nodes of an existing cluster are given in a restart.
 #[derive(Debug, Clone)]
 pub struct LentNodes {
     /// Cassandra's part of their cluster, with the settings of the restart.
@@ -30,7 +30,7 @@ pub struct LentNodes {
 #[derive(Debug, thiserror::Error)]
 enum LentError {
     /// There is data in it.
-    #[error("{name} has keyspaces: {}; an experiment drops what its runs made, again and again", .keyspaces.join(", "))]
+    #[error("{name} has keyspaces: {}; an experiment drops keyspaces between its runs and needs an empty cluster", .keyspaces.join(", "))]
     NotEmpty {
         /// The cluster.
         name: String,
@@ -40,7 +40,7 @@ enum LentError {
         cql: String,
     },
     /// At its addresses is something else.
-    #[error("what answers at the addresses of {0} is another cluster")]
+    #[error("another cluster answers at the addresses of {0}")]
     Another(String),
     /// They do not serve with the settings that they were given.
     #[error("the nodes did not start")]
@@ -63,11 +63,11 @@ impl Problem for LentError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NotEmpty { keyspaces, cql, .. } => Some(format!(
-                "use a cluster of its own, or drop what is of no use: {cql} -e 'DROP KEYSPACE {}'",
+                "use another cluster, or drop the keyspaces that you no longer need: {cql} -e 'DROP KEYSPACE {}'",
                 keyspaces.first().map_or("", String::as_str)
             )),
             Self::Another(name) => Some(format!(
-                "`helenus hosts wait {name}` learns the ids of its nodes, if they are the ones"
+                "if these are its nodes, `helenus hosts wait {name}` records their ids"
             )),
             Self::Dead { source, .. } => source.hint(),
         }
@@ -81,7 +81,7 @@ impl Problem for LentError {
     }
 }
 
-/// A cluster that is there, whose nodes an experiment may have.
+/// An existing cluster, whose nodes an experiment may have.
 trait Lender {
     /// Its name.
     fn name(&self) -> &str;

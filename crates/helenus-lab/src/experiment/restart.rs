@@ -123,7 +123,7 @@ impl Sitting<'_> {
         blocks.len()
     }
 
-    /// The nodes of a restart: those of a cluster made for it, with its data, or those of a cluster that is there, started anew.
+    /// The nodes of a restart: those of a cluster made for it, with its data, or those of an existing cluster, started anew.
     fn up(&mut self, first: Planned) -> Result<(), ExperimentError> {
         let combination = &self.request.combinations[first.combination];
         if let Some(nodes) = &combination.lent {

@@ -41,7 +41,7 @@ impl Before {
                 }
                 _ => now_ns,
             };
-            let text = script::told_before(&entry.fault);
+            let text = script::words_before_run(&entry.fault);
             let at = sources(entry.reach.clone(), &entry.fault);
             readings(at, told_as(&entry.fault), &text, (self.from_ns, to_ns))
         });

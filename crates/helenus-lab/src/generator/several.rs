@@ -47,7 +47,7 @@ struct One {
 
 /// What a generator is held by.
 enum Held {
-    /// A process here, with what it is told its moments on; none once it is told nothing more.
+    /// A process here, with the stream that carries its moments; none once that is closed.
     Child(Child, Option<ChildStdin>),
     /// A channel, with the clock at its other end.
     Channel(Channel, ClockOffset),

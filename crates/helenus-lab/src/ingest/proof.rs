@@ -138,7 +138,7 @@ pub(super) fn prove(
         return Err(IngestError::Interrupted { rows });
     };
     if sample.is_some() && distinct == 0 && found.rows == 0 {
-        return no("no row lies in the sample: --verify full compares all".to_owned());
+        return no("the sample contains no row: --verify full compares all".to_owned());
     }
     let sample = sample.map(|sample| SampleProof {
         share: sample.share,

@@ -7,7 +7,7 @@ use super::{IngestError, LoadRequest, Shape};
 use helenus_model::cql::CqlValue;
 use helenus_model::ingest::delimited::{Cut, Fields, cut, line};
 use helenus_model::ingest::mapping::Wrong;
-use helenus_model::ingest::{Expr, Given, Mapping, Place, Record, json_lines};
+use helenus_model::ingest::{Expr, Mapping, Place, Record, RowInput, json_lines};
 use std::borrow::Cow;
 
 /// Bytes of a rejected record that are kept.
@@ -340,7 +340,7 @@ impl Walker<'_> {
         taker: &mut Taker<'_>,
     ) -> Result<bool, IngestError> {
         let mapping = &self.request.mapping;
-        let given = Given {
+        let given = RowInput {
             fields: record,
             element: None,
             row: self.place.rows,
@@ -425,7 +425,7 @@ impl Walker<'_> {
 
     fn values(&mut self, record: &Record<'_>, expanded: bool, first: bool) -> Result<(), Wrong> {
         let mapping = &self.request.mapping;
-        let given = Given {
+        let given = RowInput {
             fields: record,
             element: expanded.then_some(self.element.as_str()),
             row: self.place.rows,

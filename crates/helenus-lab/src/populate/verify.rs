@@ -68,7 +68,7 @@ impl Populate<'_> {
     }
 
     fn scanned(&mut self, place: &ScanPlace) -> Result<Verified, PopulateError> {
-        let filling = &self.request.filling;
+        let filling = &self.request.data;
         let tables = Expected::tables(&filling.workload, data_seed(filling.seed))?;
         let request = CheckRequest {
             population: filling.partitions,
@@ -116,7 +116,7 @@ impl Populate<'_> {
     }
 
     fn read_back(&mut self) -> Result<Option<Verified>, PopulateError> {
-        let Some(phase) = self.request.filling.reading(self.request.in_flight) else {
+        let Some(phase) = self.request.data.reading(self.request.in_flight) else {
             return Ok(None);
         };
         self.generator()?;

@@ -11,11 +11,11 @@ use helenus_cql::schema;
 use helenus_model::cql::CqlValue;
 use helenus_model::seed::Seed;
 use helenus_model::workload::CustomWorkload;
-use helenus_model::workload::own::{self, Answered, Known, Own, Unchecked};
+use helenus_model::workload::user_statements::{self, Answered, Known, Unchecked, UserStatements};
 
 /// Statements of one's own, ready to be sent: by operation.
 pub(super) struct Customs {
-    own: Own,
+    own: UserStatements,
 }
 
 impl Customs {
@@ -28,18 +28,18 @@ impl Customs {
         let mut statements = Vec::new();
         let mut answers = Vec::new();
         for query in &workload.queries {
-            let cql = own::positional(&query.cql);
+            let cql = user_statements::positional(&query.cql);
             let (mut statement, answered) = Statement::prepare_named(client, &query.name, &cql)?;
             statement.serial = query.serial_consistency.map(serially);
             statements.push(statement);
             answers.push(answered);
         }
-        let tables = own::tables(&workload.queries);
+        let tables = user_statements::tables(&workload.queries);
         let tables = tables
             .iter()
             .filter_map(|(keyspace, name)| known(client, keyspace, name));
         let tables: Vec<Known> = tables.collect();
-        let own = Own::new(&workload.queries, &answers, &tables, data);
+        let own = UserStatements::new(&workload.queries, &answers, &tables, data);
         Ok((Self { own }, statements))
     }
 

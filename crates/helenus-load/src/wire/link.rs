@@ -19,7 +19,7 @@ const MOST_ABANDONED: usize = 1024;
 /// What an answer is waited for by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// Nobody: the stream is free.
+    /// No operation: the stream is free.
     Nobody,
     /// The operation in a slot.
     Slot(usize),

@@ -10,7 +10,7 @@ use helenus_cql::client::Client;
 use helenus_cql::codec::Answer;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
-use helenus_model::workload::own::Unchecked;
+use helenus_model::workload::user_statements::Unchecked;
 use helenus_model::workload::{Workload, standard1};
 use std::collections::BTreeSet;
 

@@ -16,11 +16,11 @@ pub struct Place {
     pub name: String,
     /// Release.
     pub release: String,
-    /// Class that turns keys into tokens; none where nobody was asked.
+    /// Class that turns keys into tokens; none if no node was asked.
     pub partitioner: Option<String>,
     /// Its nodes.
     pub nodes: Vec<PlaceNode>,
-    /// Its own keyspaces; none where nobody was asked.
+    /// Its own keyspaces; none if no node was asked.
     pub keyspaces: Option<Vec<String>>,
 }
 

@@ -251,7 +251,7 @@ fn caution_of(difference: &Difference) -> Option<Caution> {
     if what == super::MACHINE {
         return Some(Caution {
             text: format!(
-                "A ran on {a}, B on {b}: this is no interleaved comparison, and every difference of the machines counts"
+                "A ran on {a}, B on {b}: this is not an interleaved comparison, and every difference of the machines counts"
             ),
             cure: "to compare settings or releases, run both on one machine: helenus compare --ab"
                 .to_owned(),

@@ -404,8 +404,9 @@ fn runs_of_two_machines_are_no_interleaved_comparison() {
         .find(|c| c.text.contains("Xeon"))
         .unwrap();
     assert!(
-        said.text
-            .starts_with("A ran on Xeon 8380, B on Xeon 8468: this is no interleaved comparison")
+        said.text.starts_with(
+            "A ran on Xeon 8380, B on Xeon 8468: this is not an interleaved comparison"
+        )
     );
 }
 

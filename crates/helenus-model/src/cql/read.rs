@@ -17,7 +17,7 @@ pub struct Habits {
 
 /// Why a text is no value of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no {ty}{}{why}", if .why.is_empty() { "" } else { ": " })]
+#[error("{text:?} is not a valid {ty}{}{why}", if .why.is_empty() { "" } else { ": " })]
 pub struct ReadError {
     /// The text, cut.
     pub text: String,

@@ -77,6 +77,16 @@ pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (line, before[start..].chars().count() + 1)
 }
 
+/// White space and comments at the beginning of a text, piece by piece.
+pub fn blanks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (piece, after) = rest.split_at(blank(rest));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
 /// Bytes of white space or of a comment at the beginning.
 fn blank(rest: &str) -> usize {
     let white = rest.len() - rest.trim_start().len();
@@ -107,6 +117,8 @@ fn token(rest: &str, first: char, last: Option<&Token>) -> (TokenKind, String, u
             let length = span(rest, |c| {
                 c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
             });
+            // Two dashes are no part of a UUID or an exponent: a comment begins.
+            let length = rest[..length].find("--").unwrap_or(length);
             (TokenKind::Number, rest[..length].to_owned(), length)
         }
         c if c.is_alphabetic() || c == '_' => {
@@ -221,6 +233,10 @@ mod tests {
         Sign ;
         "#);
         assert_eq!(words("'it''s' $$a'b$$ 'open")[2], "Text open");
+        assert_eq!(
+            words("1e-5 10-- all\n b"),
+            ["Number 1e-5", "Number 10", "Word b"]
+        );
         assert_eq!(line_and_column("ab\ncdé f", 8), (2, 5));
     }
 

@@ -149,15 +149,14 @@ impl DoubtKind {
                 "share",
                 "the generator's thread had no CPU to spare",
                 "its thread was on CPU for more than 90 % of the window",
-                "lower the rate, or give the generator a core of its own",
+                "lower the rate, or give the generator its own core",
             ),
             Self::GeneratorLate => caution(
                 "ms",
-                "the generator started operations late: the true response times lie between service and \
-                 response",
+                "the generator started operations late: the true response times are between service and response",
                 "lateness p99 is above 1 ms and above 10 % of response p99. A threshold or a comparison is \
                  decided only where service and response times agree",
-                "give the generator a core of its own, or lower the rate or the load on the host",
+                "give the generator its own core, or lower the rate or the load on the host",
             ),
             Self::Errors => bad(
                 "share",
@@ -249,7 +248,7 @@ impl DoubtKind {
                 "share",
                 "the generator waited for a processor",
                 "its busiest thread was runnable but waited in more than 10 % of the window",
-                "give the generator a core of its own",
+                "give the generator its own core",
             ),
             Self::DistanceOff => caution(
                 "share",
@@ -294,14 +293,13 @@ impl DoubtKind {
                 "a generator ended during the run: its share of the load is missing",
                 "a generator was killed, evicted or cut off in a run [on Kubernetes](kubernetes.md) or with \
                  [agents](agents.md); names it, and when it ended. The others are merged without it",
-                "look why it ended, of a pod with kubectl describe pod and kubectl get events; run it again",
+                "find out why it ended (for a pod, with kubectl describe pod and kubectl get events), and run again",
             ),
             Self::ClockUnsure => caution(
                 "share",
                 "the clock of a generator elsewhere is known only roughly",
-                "half of the shortest round trip to it and what its clock moved during the run are together above 5 % \
-                 of an interval; names it. Latencies are not concerned: each is measured on one clock",
-                "use agents to which round trips are shorter, and let their clocks be synchronised",
+                "half of the shortest round trip to an agent plus the drift of its clock during the run is more than 5 % of an interval; names the agent. Latencies are not affected: each is measured on one clock",
+                "use agents with shorter round trips, and synchronise their clocks",
             ),
             Self::Throttled => caution(
                 "share",

@@ -145,7 +145,7 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
 
 #[test]
 fn a_node_that_a_full_disk_ended_has_not_died_by_itself() {
-    use crate::fault::{Fault, script::told_before};
+    use crate::fault::{Fault, script::words_before_run};
     use crate::telemetry::{Event, Reading, Seen};
     let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
         source: source.into(),
@@ -175,7 +175,7 @@ fn a_node_that_a_full_disk_ended_has_not_died_by_itself() {
         ("disk-full node2", &["node3"][..]),
         ("pause node2", &["node2", "node3"]),
     ] {
-        let before = told_before(&Fault::parse(words).unwrap());
+        let before = words_before_run(&Fault::parse(words).unwrap());
         assert_eq!(died(&before), wanted);
     }
 }

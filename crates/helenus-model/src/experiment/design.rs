@@ -41,7 +41,7 @@ pub enum DesignError {
         found: usize,
     },
     /// Too many.
-    #[error("{0} combinations are too many: at most {COMBINATIONS_MOST}")]
+    #[error("{0} treatments are too many: at most {COMBINATIONS_MOST}")]
     TooMany(usize),
     /// A screening design with fewer restarts than main effects.
     #[error(
@@ -54,7 +54,7 @@ pub enum DesignError {
         needed: usize,
     },
     /// A list with one entry compares nothing.
-    #[error("one combination alone compares nothing")]
+    #[error("an experiment needs at least two treatments")]
     OneListed,
 }
 

@@ -83,7 +83,9 @@ impl Experiment {
             return None;
         }
         let Some((dataset, memory)) = dataset.zip(memory) else {
-            return Some("it is about the disk, and there is no dataset ([populate])".to_owned());
+            return Some(
+                "the claim is about the disk, and there is no dataset ([populate])".to_owned(),
+            );
         };
         (dataset < memory.saturating_mul(TIMES_MEMORY)).then(|| {
             format!(

@@ -49,7 +49,7 @@ pub struct Fate<'a> {
     pub planned: Planned,
     /// What became of it.
     pub state: RunState,
-    /// Why it died, or does not fit; the first line tells it.
+    /// Why it died, or does not fit; its first line.
     pub why: Option<&'a str>,
 }
 

@@ -478,7 +478,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     let gib = |n: u64| Some(n << 30);
     assert_eq!(of.too_small(gib(8), gib(4)), None);
     insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
-    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and there is no dataset ([populate])");
+    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"the claim is about the disk, and there is no dataset ([populate])");
     assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
     // The other factors are told as ever: they ask nothing of the disk.
     let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
@@ -507,7 +507,7 @@ fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
     assert_eq!(of.too_small(None, Some(4 << 30)), None);
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, None).unwrap();
-    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about writes to the disk, and the nodes were not seen to write any");
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"the claim is about disk writes, and the nodes wrote nothing to disk");
     let slower = |e: &Effect| e.factor == "reads";
     assert!(
         found
@@ -538,7 +538,7 @@ fn limits_that_did_not_hold_answer_nothing() {
     assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
     facts[3].limits_failed = Some("no controllers".to_owned());
     let found = analyse(&of, &facts, None, None).unwrap();
-    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about limits of the nodes, and they were not in effect in 1 of 60 runs: no controllers");
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"the claim is about limits of the nodes, which were not in effect in 1 of 60 runs: no controllers");
     assert!(found.answer.is_none() && found.growth.is_empty());
     for effect in &found.effects {
         assert_eq!(effect.testable, effect.factor != "reads", "{effect:?}");

@@ -66,7 +66,7 @@ fn unheld(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let failed = || facts.iter().filter_map(|fact| fact.limits_failed.as_ref());
     let why = failed().next().filter(|_| is_about)?;
     Some(format!(
-        "it is about limits of the nodes, and they were not in effect in {} of {} runs: {why}",
+        "the claim is about limits of the nodes, which were not in effect in {} of {} runs: {why}",
         failed().count(),
         facts.len()
     ))
@@ -75,9 +75,8 @@ fn unheld(of: &Experiment, facts: &[Fact]) -> Option<String> {
 /// Why a question about writes has no answer by what was written.
 fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let wrote = |fact: &Fact| fact.written_bytes_per_operation.is_some_and(|b| b > 0.0);
-    (of.is_about_writes() && !facts.iter().any(wrote)).then(|| {
-        "it is about writes to the disk, and the nodes were not seen to write any".to_owned()
-    })
+    (of.is_about_writes() && !facts.iter().any(wrote))
+        .then(|| "the claim is about disk writes, and the nodes wrote nothing to disk".to_owned())
 }
 
 /// Why a question about the disk has no answer by what was read: in no combination's mean as much as matters.

@@ -36,7 +36,7 @@ pub enum Reach {
     Nodes(Vec<String>),
     /// These directed links.
     Links(Vec<(String, String)>),
-    /// These nodes, which then reach each other and nobody else.
+    /// These nodes, which then reach only each other.
     Island(Vec<String>),
 }
 

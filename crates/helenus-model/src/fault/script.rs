@@ -36,13 +36,13 @@ impl fmt::Display for Scripted {
 /// What stands behind the words of a fault that was there when a run began.
 const BEFORE: &str = ", made before the run";
 
-/// The words in which a run tells of a fault that was there when it began.
-pub fn told_before(fault: &Fault) -> String {
+/// How a run names a fault that was active when it started.
+pub fn words_before_run(fault: &Fault) -> String {
     format!("{fault}{BEFORE}")
 }
 
 /// The fault that the words of a run speak of, be it one of its time line or one from before; none where they are others.
-pub fn spoken_of(words: &str) -> Option<Fault> {
+pub fn fault_in_words(words: &str) -> Option<Fault> {
     match words.strip_suffix(BEFORE) {
         Some(fault) => Fault::parse(fault).ok(),
         None => Scripted::parse(words).ok().map(|one| one.fault),
@@ -154,7 +154,7 @@ pub fn check(script: &[Scripted], shape: &Shape) -> Result<Vec<Reach>, FaultErro
                 return Err(FaultError {
                     at: 0..text.len(),
                     text,
-                    why: format!("this fault and '{other}' are at the same nodes at once"),
+                    why: format!("this fault and '{other}' affect the same nodes at the same time"),
                     hint: "let one end before the other starts, or name other nodes".to_owned(),
                 });
             }

@@ -18,7 +18,7 @@ pub struct Host {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HostsTextError {
     /// No address.
-    #[error("{0:?} is no IPv4 address, and no range such as 10.0.0.11-16")]
+    #[error("{0:?} is neither an IPv4 address nor a range such as 10.0.0.11-16")]
     Address(String),
     /// A name that leads nowhere.
     #[error("the host name {0:?} has no IPv4 address here")]
@@ -30,7 +30,7 @@ pub enum HostsTextError {
     #[error("{0:?} cannot name a host")]
     Name(String),
     /// Twice the same.
-    #[error("{0} stands twice in the list of hosts")]
+    #[error("{0} appears twice in the list of hosts")]
     Twice(String),
     /// Nothing.
     #[error("the list of hosts is empty")]
@@ -41,7 +41,7 @@ impl HostsTextError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Twice(_) => "give each node an address of its own".to_owned(),
+            Self::Twice(_) => "give each node its own address".to_owned(),
             Self::Unresolved(name) => format!(
                 "write its address: {name}=10.0.0.11; or enter it in /etc/hosts or the DNS"
             ),
@@ -199,13 +199,13 @@ mod tests {
         the host name "db2" has no IPv4 address here (write its address: db2=10.0.0.11; or enter it in /etc/hosts or the DNS)
         "#);
         insta::assert_snapshot!(shown("10.0.0.300"), @r#"
-        "10.0.0.300" is no IPv4 address, and no range such as 10.0.0.11-16 (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
+        "10.0.0.300" is neither an IPv4 address nor a range such as 10.0.0.11-16 (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
         "#);
         insta::assert_snapshot!(shown("10.0.0.9-3"), @r#"
         the range "10.0.0.9-3" ends before it begins (for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host)
         "#);
         insta::assert_snapshot!(shown("10.0.0.1,a=10.0.0.1"), @"
-        10.0.0.1 stands twice in the list of hosts (give each node an address of its own)
+        10.0.0.1 appears twice in the list of hosts (give each node its own address)
         ");
         insta::assert_snapshot!(shown("seeds=10.0.0.1"), @r#"
         "seeds" cannot name a host (use letters, digits, dashes and dots, such as db1=10.0.0.11)

@@ -137,8 +137,8 @@ pub enum HostsError {
         /// How many nodes there are.
         nodes: usize,
     },
-    /// Hosts, and nobody who asks for them.
-    #[error("{0} places the nodes by itself: it takes no list of hosts")]
+    /// Hosts, for a form that does not use them.
+    #[error("{0} assigns nodes to hosts itself and takes no list of hosts")]
     Hosts(&'static str),
     /// Not one address for each node.
     #[error("the cluster has {nodes} nodes; addresses in the list of hosts: {addresses}")]
@@ -186,7 +186,7 @@ impl HostsError {
             }
             Self::Count { nodes, .. } => format!("name {nodes} of them, or add nodes to the topology"),
             Self::Nodes { name, .. } => format!(
-                "name the same hosts and topology; for others, helenus hosts rm {name} first: nodes do not move data by themselves"
+                "name the same hosts and topology; for others, helenus hosts rm {name} first: Helenus does not move data between hosts"
             ),
             Self::Cannot { hint, .. } => (*hint).to_owned(),
             Self::Containers(error) => error.hint(),

@@ -133,7 +133,7 @@ impl<'a> Stack<'a> {
             _ => {
                 let mut steps = vec![
                     image,
-                    format!("{load} on each host, or push it to a registry of yours"),
+                    format!("{load} on each host, or push it to your registry"),
                 ];
                 steps.extend(keys);
                 let on_host = self.options.network == Network::Host;
@@ -154,7 +154,7 @@ impl<'a> Stack<'a> {
                 steps.extend([
                     format!("docker stack deploy -c DIR/stack.yml {name}"),
                     format!("docker stack ps {name}"),
-                    "sh DIR/load.sh 2 kv --rate 500 --duration 60s, once the workload's tables are there: helenus workload show kv has them".to_owned(),
+                    "sh DIR/load.sh 2 kv --rate 500 --duration 60s, once the workload's tables exist: helenus workload show kv prints them".to_owned(),
                     format!("after docker stack rm {name}, docker volume ls: volumes stay on each host until they are removed there"),
                 ]);
                 steps
@@ -171,7 +171,7 @@ impl<'a> Stack<'a> {
             all.push("a task that Docker moves to another host finds no data there: repair it, or keep each service on its hosts".to_owned());
         }
         if self.plan.security.tls {
-            all.push("the keystores in tls/ are yours to make; whoever reads that folder can decrypt what the nodes say".to_owned());
+            all.push("you have to create the keystores in tls/; anyone who can read that folder can decrypt the nodes' traffic".to_owned());
         }
         if self.plan.security.auth {
             all.push(STOCK_IS_OPEN.to_owned());
@@ -388,7 +388,7 @@ impl<'a> Stack<'a> {
 
     fn deploy(&self, set: &Set, center: &str, on_host: bool) -> Mapping {
         let deploy = Mapping::new().set("replicas", set.replicas()).why(
-            "a name leads to the nodes themselves: a virtual address would stand between them",
+            "the name resolves to the nodes themselves: a virtual address would hide them",
             "endpoint_mode",
             "dnsrr",
         );
@@ -640,7 +640,7 @@ fn resources(set: &Set) -> Mapping {
             "limits",
             Mapping::new().why(
                 format!(
-                    "what the node can come to at most, {}, and {PAGE_CACHE} of page cache",
+                    "the most that the node can use, {}, and {PAGE_CACHE} of page cache",
                     set.memory.bound
                 ),
                 "memory",

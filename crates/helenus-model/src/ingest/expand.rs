@@ -1,7 +1,7 @@
 //! Records that stand for many rows: ranges of numbers, addresses and dates.
 //! Refuses to hold a range: each element is computed when its turn comes.
 
-use super::expr::{Expr, Given, Words, address};
+use super::expr::{Expr, RowInput, Words, address};
 use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue};
 use crate::nearest::nearest;
@@ -103,7 +103,7 @@ impl Expand {
     ///
     /// # Errors
     /// Bounds that are no such values, or in the wrong order.
-    pub fn open(&self, given: &Given<'_>) -> Result<Expansion, String> {
+    pub fn open(&self, given: &RowInput<'_>) -> Result<Expansion, String> {
         let mut texts = Vec::new();
         for argument in &self.arguments {
             let text = argument.text(given)?;
@@ -127,7 +127,7 @@ impl Expand {
                     let number: Result<i64, _> = text.parse();
                     number
                         .map(i128::from)
-                        .map_err(|_| format!("{text:?} is no whole number"))
+                        .map_err(|_| format!("{text:?} is not a whole number"))
                 };
                 open.first = whole(&texts[0])?;
                 open.step = texts.get(2).map_or(Ok(1), whole)?;
@@ -151,7 +151,7 @@ impl Expand {
                 i128::from(four(&texts[1])?)
             }
             Kind::Ipv4Prefix => {
-                let wrong = || format!("{:?} is no prefix such as 10.0.0.0/8", texts[0]);
+                let wrong = || format!("{:?} is not a prefix such as 10.0.0.0/8", texts[0]);
                 let (base, length) = texts[0].split_once('/').ok_or_else(wrong)?;
                 let length: u32 = length.parse().map_err(|_| wrong())?;
                 if length > 32 {
@@ -250,7 +250,7 @@ fn put_ipv4(address: u32, out: &mut String) {
 }
 
 fn scaled(text: &str, places: usize) -> Result<i128, String> {
-    let wrong = || format!("{text:?} is no decimal number");
+    let wrong = || format!("{text:?} is not a decimal number");
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if places > 18 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return Err(wrong());
@@ -267,7 +267,7 @@ fn scaled(text: &str, places: usize) -> Result<i128, String> {
 fn day(text: &str) -> Result<i128, String> {
     match CqlValue::read(&CqlType::Date, text, Habits::default()) {
         Ok(CqlValue::Date(days)) => Ok(i128::from(days)),
-        _ => Err(format!("{text:?} is no date such as 2026-01-31")),
+        _ => Err(format!("{text:?} is not a date such as 2026-01-31")),
     }
 }
 
@@ -275,7 +275,7 @@ fn four(text: &str) -> Result<u32, String> {
     match address(text) {
         Some(IpAddr::V4(four)) => Ok(four.into()),
         _ => Err(format!(
-            "{text:?} is no IPv4 address, and no whole number below 2^32"
+            "{text:?} is neither an IPv4 address nor a whole number below 2^32"
         )),
     }
 }
@@ -285,7 +285,7 @@ fn six(text: &str) -> Result<u128, String> {
         Some(IpAddr::V6(six)) => Ok(six.into()),
         // As IP2Location writes IPv4 addresses in files of version 6.
         Some(IpAddr::V4(four)) if text.parse::<u128>().is_ok() => Ok(u128::from(u32::from(four))),
-        _ => Err(format!("{text:?} is no IPv6 address")),
+        _ => Err(format!("{text:?} is not an IPv6 address")),
     }
 }
 

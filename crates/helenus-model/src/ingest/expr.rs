@@ -45,7 +45,7 @@ pub struct Words<'a> {
 
 /// What is known when a row is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub struct RowInput<'a> {
     /// The record's fields.
     pub fields: &'a [Option<Cow<'a, str>>],
     /// What the record is expanded to.
@@ -92,7 +92,7 @@ impl Expr {
     ///
     /// # Errors
     /// A field that is not there, or a cast of what is no such value.
-    pub fn text<'a>(&'a self, given: &Given<'a>) -> Result<Option<Cow<'a, str>>, String> {
+    pub fn text<'a>(&'a self, given: &RowInput<'a>) -> Result<Option<Cow<'a, str>>, String> {
         Ok(match self {
             Self::Field(place) => match given.fields.get(*place) {
                 Some(field) => field.as_deref().map(Cow::Borrowed),
@@ -155,7 +155,7 @@ pub(super) fn address(text: &str) -> Option<IpAddr> {
 }
 
 /// A UUID by the row's number and the start of the load: the same again when the load is resumed.
-fn uuid(given: &Given<'_>, time: bool) -> [u8; 16] {
+fn uuid(given: &RowInput<'_>, time: bool) -> [u8; 16] {
     // Hundreds of nanoseconds between 1582-10-15 and 1970-01-01.
     const GREGORIAN: u64 = 0x01b2_1dd2_1381_4000;
     let start = given.start_us.cast_unsigned();

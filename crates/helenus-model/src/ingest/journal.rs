@@ -101,7 +101,7 @@ impl LoadJournal {
     /// What differs between this and what is asked for now; none where it can be resumed.
     pub fn differs(&self, now: &Self) -> Option<String> {
         if (&self.cluster_name, &self.table_id) != (&now.cluster_name, &now.table_id) {
-            return Some(format!("{} was made anew since", self.table));
+            return Some(format!("{} was recreated since", self.table));
         }
         if self.mapping != now.mapping {
             return Some("the columns or the mapping are others".to_owned());

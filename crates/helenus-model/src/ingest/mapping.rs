@@ -1,7 +1,7 @@
 //! Which column of a table gets what of a record, and a record's values by the columns' types.
 //! Refuses tables whose writes cannot be repeated, and names that nothing is known of.
 
-use super::{Expand, Expr, Given, Words};
+use super::{Expand, Expr, RowInput, Words};
 use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue, identifier};
 use crate::nearest::nearest;
@@ -63,7 +63,7 @@ pub struct Mapping {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// Counters are added to, so that a repeated write counts twice.
-    #[error("{0} is a table of counters: a write that is repeated would count twice")]
+    #[error("{0} has counters: a repeated write would count twice")]
     Counters(String),
     /// A name that the table does not have.
     #[error("{table} has no column {name:?}{near}")]
@@ -76,7 +76,7 @@ pub enum MappingError {
         near: String,
     },
     /// A field that no column takes.
-    #[error("field {name:?} goes into no column of {table}{near}")]
+    #[error("field {name:?} matches no column of {table}{near}")]
     Field {
         /// The field.
         name: String,
@@ -86,7 +86,7 @@ pub enum MappingError {
         near: String,
     },
     /// Columns of the key that nothing goes into.
-    #[error("nothing goes into {columns} of the primary key of {table}")]
+    #[error("no field is mapped to {columns} of the primary key of {table}")]
     Key {
         /// The columns.
         columns: String,
@@ -110,7 +110,7 @@ impl MappingError {
             Self::Counters(_) => "write counters with a program that reads them back",
             Self::Column { .. } => "`helenus cqlsh -e 'DESCRIBE TABLE …'` shows its columns",
             Self::Field { .. } => {
-                "name the file's fields with --columns if it has no header; --map 'COLUMN=FIELD' maps one, --skip FIELD passes over it"
+                "name the file's fields with --columns if it has no header; --map 'COLUMN=FIELD' maps one, --skip FIELD ignores it"
             }
             Self::Key { .. } => {
                 "--map 'COLUMN=EXPRESSION' gives it a field, a 'constant' or uuid()"
@@ -278,7 +278,7 @@ impl Mapping {
     ///
     /// # Errors
     /// What is no point in time, and null.
-    pub fn dated(&self, given: &Given<'_>) -> Result<Option<i64>, Wrong> {
+    pub fn dated(&self, given: &RowInput<'_>) -> Result<Option<i64>, Wrong> {
         let Some(expr) = &self.timestamp else {
             return Ok(None);
         };
@@ -310,7 +310,7 @@ impl Mapping {
     ///
     /// # Errors
     /// What is no value of the column's type, and null for a key.
-    pub fn value(&self, target: usize, given: &Given<'_>) -> Result<Option<CqlValue>, Wrong> {
+    pub fn value(&self, target: usize, given: &RowInput<'_>) -> Result<Option<CqlValue>, Wrong> {
         let target = &self.targets[target];
         let wrong = |why: String| Wrong {
             column: target.name.clone(),
@@ -356,7 +356,7 @@ fn micros(text: &str) -> Result<i64, String> {
             let micros = millis.checked_mul(1_000);
             micros.ok_or_else(|| format!("{text:?} is too far away"))
         }
-        Ok(_) => Err(format!("{text:?} is no timestamp")),
+        Ok(_) => Err(format!("{text:?} is not a timestamp")),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -35,7 +35,7 @@ impl std::str::FromStr for Part {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no part such as 2/4");
+        let wrong = || format!("{text:?} is not a part such as 2/4");
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
         let number: u32 = number.trim().parse().map_err(|_| wrong())?;
         let of: u32 = of.trim().parse().map_err(|_| wrong())?;

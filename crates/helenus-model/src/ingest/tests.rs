@@ -147,7 +147,7 @@ fn a_record_becomes_rows() {
     let record: Record<'_> = ["16777216", "1.0.0.255", "AU", "Port Hope"]
         .map(|t| Some(Cow::Borrowed(t)))
         .into();
-    let given = Given {
+    let given = RowInput {
         fields: &record,
         element: None,
         row: 0,
@@ -157,7 +157,7 @@ fn a_record_becomes_rows() {
     assert_eq!(open.count, 256);
     let mut element = String::new();
     open.element(255, &mut element);
-    let given = Given {
+    let given = RowInput {
         element: Some(&element),
         row: 255,
         ..given
@@ -173,7 +173,7 @@ fn a_record_becomes_rows() {
     assert_eq!(mapping.value(3, &given), mapping.value(3, &given));
     assert_ne!(
         mapping.value(3, &given),
-        mapping.value(3, &Given { row: 254, ..given })
+        mapping.value(3, &RowInput { row: 254, ..given })
     );
     wishes.maps.pop();
     wishes.maps[0].1 = "contry_code".into();
@@ -182,7 +182,7 @@ fn a_record_becomes_rows() {
     wishes.maps.clear();
     let error = Mapping::new(&table(), &wishes).unwrap_err().to_string();
     assert!(
-        error.starts_with("field \"country_code\" goes into no column of k.t"),
+        error.starts_with("field \"country_code\" matches no column of k.t"),
         "{error}"
     );
 }
@@ -190,7 +190,7 @@ fn a_record_becomes_rows() {
 #[test]
 fn ranges_have_their_elements() {
     let all = |text: &str| {
-        let open = Expand::parse(text, &[])?.open(&Given {
+        let open = Expand::parse(text, &[])?.open(&RowInput {
             fields: &[],
             element: None,
             row: 0,
@@ -282,7 +282,7 @@ proptest! {
         bounds in prop::collection::vec("-?[0-9]{0,20}(\\.[0-9]{1,19}|-[0-9]{2}-[0-9]{2}|:[0-9a-f]{0,4}:[0-9a-f]{0,4}|/[0-9]{1,3})?", 1..4),
     ) {
         let bounds: Vec<String> = bounds.iter().map(|bound| format!("'{bound}'")).collect();
-        let given = Given { fields: &[], element: None, row: 0, start_us: 0 };
+        let given = RowInput { fields: &[], element: None, row: 0, start_us: 0 };
         let parsed = Expand::parse(&format!("x: {kind}({})", bounds.join(", ")), &[]);
         if let Ok(open) = parsed.and_then(|expand| expand.open(&given)) {
             prop_assert!(open.count > 0);
@@ -303,7 +303,7 @@ proptest! {
         let fields = ["country", "ip", "city", "id"].map(str::to_owned);
         let [expand, timestamp, map, field] = &words[..] else { unreachable!() };
         let record: Record<'_> = record.into_iter().map(|field| field.map(Cow::Owned)).collect();
-        let given = Given { fields: &record, element: Some("e"), row: 3, start_us: 5 };
+        let given = RowInput { fields: &record, element: Some("e"), row: 3, start_us: 5 };
         for expand in [None, Some(expand.clone()), Some(format!("ip: ipv4_range({expand})"))] {
             for (maps, timestamp) in [(vec![], None), (vec![("city".to_owned(), map.clone())], None), (vec![(field.clone(), map.clone())], Some(timestamp.clone()))] {
                 let wishes = Wishes { fields: fields.to_vec(), maps, expand: expand.clone(), timestamp, lenient: true, ..Wishes::default() };

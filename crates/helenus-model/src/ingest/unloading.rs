@@ -110,7 +110,7 @@ impl UnloadHead {
             return Some(format!("it was of {} of {}", self.table, self.cluster_name));
         }
         if self.table_id != now.table_id {
-            return Some(format!("{} was made anew since", self.table));
+            return Some(format!("{} was recreated since", self.table));
         }
         if self.ring != now.ring {
             return Some("the tokens of the ring have changed since".to_owned());

@@ -110,7 +110,7 @@ impl Cluster<'_> {
         let each = blind_heap(worker);
         format!(
             "blank: each node takes max(min(1/2 ram, 1024 MB), min(1/4 ram, 8 GB)) of the worker's whole memory, \
-             {each} of {worker}, whoever else runs there: {nodes} nodes on one machine want {} of heap alone. \
+             {each} of {worker}, whatever runs beside it: {nodes} nodes on one machine need {} of heap alone. \
              Give --heap, such as --heap 500M",
             Bytes(each.0 * u64::from(nodes))
         )

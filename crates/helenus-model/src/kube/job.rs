@@ -83,7 +83,7 @@ impl LoadJob {
             .set("completions", self.pods)
             .set("parallelism", self.pods)
             .why(
-                "a generator that ended is not started again, and the others go on: its share of the load is reported",
+                "a generator that ended is not restarted, and the others continue: its share of the load is reported",
                 "backoffLimitPerIndex",
                 0_u32,
             )

@@ -87,9 +87,9 @@ mod tests {
             let error = lendable(plan, options, of).expect_err("refused");
             format!("{error} ({})", error.hint())
         };
-        insta::assert_snapshot!(refused(&own, &options, None), @"it is not known with which settings demo was asked for (bring it up once more, from its topology or its flags: helenus kube up --name demo …)");
+        insta::assert_snapshot!(refused(&own, &options, None), @"the settings that demo was created with are not known (bring it up once more, from its topology or its flags: helenus kube up --name demo …)");
         let operated = Options::new(Form::K8ssandra, &own.release);
-        insta::assert_snapshot!(refused(&own, &operated, Some(&of)), @"demo is a cluster of operators, which decide about its nodes' settings (use a cluster that was applied without --as; `run --on` measures this one as it is)");
+        insta::assert_snapshot!(refused(&own, &operated, Some(&of)), @"an operator manages demo and decides on the settings of its nodes (use a cluster that was applied without --as; `run --on` measures this one as it is)");
         let mut auth = of.clone();
         auth.spec.security.auth = true;
         let own = plan(&auth).expect("a plan");
@@ -98,6 +98,6 @@ mod tests {
             storage: None,
             ..options
         };
-        insta::assert_snapshot!(refused(&own, &bare, Some(&auth)), @"demo asks for passwords and has no volumes: its roles would be lost with its pods (apply it with --storage, or without --auth)");
+        insta::assert_snapshot!(refused(&own, &bare, Some(&auth)), @"demo requires passwords and has no volumes: its roles would be lost with its pods (apply it with --storage, or without --auth)");
     }
 }

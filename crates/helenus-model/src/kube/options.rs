@@ -225,7 +225,7 @@ pub enum KubeError {
     #[error("the cluster has several data centres, and none was named")]
     WhichDataCenter(Vec<String>),
     /// Fewer nodes than racks.
-    #[error("{data_center} has {racks} racks, and each keeps a seed: {nodes} nodes are too few")]
+    #[error("{data_center} has {racks} racks, and each needs a seed: {nodes} nodes are too few")]
     TooFew {
         /// The data centre.
         data_center: String,

@@ -165,8 +165,8 @@ pub enum PodError {
     /// A cassandra.yaml without keys.
     #[error("{YAML_KEY} has no keys")]
     NoKeys,
-    /// A new node that finds nobody to join.
-    #[error("a new node joins through others, and none of their names has an address")]
+    /// A new node that finds no node to join through.
+    #[error("a new node joins through a seed, and no seed's name resolves to an address")]
     NoSeed,
 }
 
@@ -227,7 +227,7 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Whether the node joins a cluster that is there, and streams its part from the others. One that was cut off in the
+    /// Whether the node joins an existing cluster, and streams its part from the others. One that was cut off in the
     /// middle still does; one that has joined does not do it again.
     pub fn joins(&self, config: &PodConfig) -> bool {
         let begins = || self.formed || !config.tokens.contains_key(&self.name);

@@ -109,7 +109,7 @@ impl KubePlan {
         self.stream_with(Vec::new())
     }
 
-    /// The same with documents of somebody else's behind the namespaces.
+    /// The same with other documents behind the namespaces.
     pub fn stream_with(&self, more: Vec<String>) -> String {
         let text = |file: &ManifestFile| format!("# {}\n{}", file.path, file.text);
         let (spaces, others): (Vec<_>, Vec<_>) =
@@ -418,7 +418,7 @@ fn cautions(cluster: &Cluster<'_>) -> Vec<String> {
     }
     if options.storage.is_none() && !operators {
         all.push(match options.formed {
-            true => "data ends with its pod: a node that comes back joins anew; give --storage SIZE for volumes".to_owned(),
+            true => "data ends with its pod: a node that returns joins again; --storage SIZE adds volumes".to_owned(),
             false => "data ends with its pod, and the pod comes back with its old tokens and no rows: give --storage SIZE for volumes, or repair after each restart".to_owned(),
         });
     }

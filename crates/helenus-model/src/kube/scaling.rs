@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(refused(Some("c"), 3), "no such data centre: c");
         assert_eq!(
             refused(Some("a"), 1),
-            "a has 2 racks, and each keeps a seed: 1 nodes are too few"
+            "a has 2 racks, and each needs a seed: 1 nodes are too few"
         );
     }
 }

@@ -313,7 +313,7 @@ pub(super) fn resources(options: &Options, set: &Set, cpus: Option<f64>) -> Mapp
     let request = cpus.unwrap_or_else(|| set.cpu_request(options));
     let limits = Mapping::new().why(
         format!(
-            "what the kinds can come to at most, {}, and {} of page cache",
+            "the most that the kinds can use, {}, and {} of page cache",
             set.memory.bound, options.page_cache
         ),
         "memory",
@@ -332,7 +332,7 @@ pub(super) fn resources(options: &Options, set: &Set, cpus: Option<f64>) -> Mapp
         )
         .why(
             match cpus {
-                Some(_) => "as asked; a pod that has used its share of a period of 100 ms stands still until the next",
+                Some(_) => "as asked; a pod that has used its share of a period of 100 ms waits for the next",
                 None => "no limit of processors: it would show as pauses of up to 100 ms",
             },
             "limits",

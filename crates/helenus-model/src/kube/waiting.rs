@@ -99,7 +99,7 @@ impl Blocker {
                 format!("load {image} into the workers (`kind load image-archive`, `ctr images import`), or use --pull-policy IfNotPresent")
             }
             Self::Image { image, .. } => format!("load {image} into the workers, or push it to a registry that they reach; `helenus kube image` makes it"),
-            Self::Refused(_) => "a quota or an admission rule of the namespace forbids it: ask for less, or ask whoever set the rule".to_owned(),
+            Self::Refused(_) => "a quota or an admission rule of the namespace forbids it: request less, or ask the person who set the rule".to_owned(),
             Self::Missing(_) => "make the Secret or ConfigMap that is named; `helenus kube secret` writes a Secret".to_owned(),
             Self::OutOfMemory { .. } => "give it a smaller --heap, or a larger limit with --page-cache".to_owned(),
             Self::Crash { .. } => "helenus kube logs NAME/POD --previous shows why".to_owned(),
@@ -163,7 +163,7 @@ fn unschedulable(said: &str) -> &'static str {
         ),
     ];
     let found = cures.iter().find(|(word, _)| said.contains(word));
-    found.map_or("kubectl describe pod says more", |(_, cure)| cure)
+    found.map_or("kubectl describe pod shows more", |(_, cure)| cure)
 }
 
 /// The pods that are not ready, each with what keeps it: by an answer with pods, nodes, claims and events in its `items`.

@@ -51,16 +51,16 @@ pub enum SubjectError {
         operation: String,
     },
     /// Nothing to ask for the time of.
-    #[error("{table} has no column whose write time can be asked for")]
+    #[error("{table} has no column that supports WRITETIME")]
     Timeless {
         /// The table.
         table: String,
     },
     /// Nothing is written.
-    #[error("none of the operations of the run writes")]
+    #[error("no operation of the run writes")]
     ReadsOnly,
     /// More operations than a record can distinguish.
-    #[error("the workload has {operations} operations; a ledger distinguishes 256")]
+    #[error("the workload has {operations} operations; a ledger supports at most 256")]
     Many {
         /// So many.
         operations: usize,
@@ -74,9 +74,9 @@ impl SubjectError {
             Self::Expected(ExpectedError::Custom { .. }) => {
                 "describe the table in a profile: `helenus workload new` drafts one".to_owned()
             }
-            Self::Expected(_) => "`helenus workload check` says more".to_owned(),
+            Self::Expected(_) => "`helenus workload check` shows more".to_owned(),
             Self::Counter { .. } | Self::Timeless { .. } => {
-                "a ledger is kept of tables with a regular column of a plain type".to_owned()
+                "a ledger needs a table with a regular column of a native type".to_owned()
             }
             Self::Conditional { .. } | Self::Changes { .. } => {
                 "leave the operation out with --ops: a ledger is kept of plain inserts".to_owned()
@@ -343,7 +343,7 @@ mod tests {
         let timeless = of(&timeless, &["insert"]).expect_err("many cells");
         assert_eq!(
             timeless.to_string(),
-            "app.events has no column whose write time can be asked for"
+            "app.events has no column that supports WRITETIME"
         );
     }
 }

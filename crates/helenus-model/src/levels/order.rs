@@ -29,7 +29,7 @@ pub struct Slot {
     pub repeat: u32,
     /// The level.
     pub level: Consistency,
-    /// The reference level a second time.
+    /// The reference level, run again as an A/A control.
     pub again: bool,
     /// What is sent.
     pub workload: Kind,

@@ -201,7 +201,7 @@ impl Scene {
         left.max().unwrap_or(best_us)
     }
 
-    /// A lightweight transaction that nobody contends with: rounds of agreement at the serial level, then the commit,
+    /// A lightweight transaction without contention: rounds of agreement at the serial level, then the commit,
     /// which is waited for as a write at the level.
     ///
     /// # Errors

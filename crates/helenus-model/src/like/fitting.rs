@@ -140,7 +140,7 @@ impl<'a> Fitting<'a> {
         }
         if modern == COPIES
             && let Some(nodes) = self.nodes.filter(|n| amount(value) > Some(f64::from(*n)))
-            && let Ok(own) = self.release.own(key, &nodes.into())
+            && let Ok(own) = self.release.translate(key, &nodes.into())
         {
             let now = format!("{}: {}", own.name, plain(&own.value));
             self.settings.push((own.name, own.value));
@@ -204,8 +204,8 @@ impl<'a> Fitting<'a> {
     }
 
     fn keep(&mut self, key: &str, value: &Value) {
-        let bare = || Some(self.release.own(key, &classes::bare(value)?));
-        let checked = match self.release.own(key, value) {
+        let bare = || Some(self.release.translate(key, &classes::bare(value)?));
+        let checked = match self.release.translate(key, value) {
             Ok(checked) => checked,
             // Releases before 5.0 take the name of a class, and no map of it.
             Err(error) => match bare() {
@@ -274,7 +274,7 @@ impl<'a> Fitting<'a> {
 
     /// A size is the file's where that fits, else what this machine has room for.
     fn size(&mut self, key: &str, modern: &str, value: &Value, of: SizeOf) {
-        if self.release.own(key, value).is_err() {
+        if self.release.translate(key, value).is_err() {
             return self.keep(key, value);
         }
         let in_file = amount(&modern_form(key, value).1);
@@ -298,7 +298,7 @@ impl<'a> Fitting<'a> {
             _ => of.why().to_owned(),
         };
         if modern == ROW_CACHE.0
-            && let Ok(own) = self.release.own(modern, &yaml_value(ROW_CACHE.1))
+            && let Ok(own) = self.release.translate(modern, &yaml_value(ROW_CACHE.1))
         {
             self.settings.push((own.name, own.value));
         }
@@ -349,7 +349,7 @@ impl<'a> Fitting<'a> {
 
     /// Name and value as the release writes them.
     fn written(&self, modern: &str, text: &str) -> String {
-        match self.release.own(modern, &yaml_value(text)) {
+        match self.release.translate(modern, &yaml_value(text)) {
             Ok(own) => format!("{}: {}", own.name, plain(&own.value)),
             Err(_) => format!("{modern}: {text}"),
         }

@@ -23,7 +23,7 @@ pub struct Otherwise {
 pub struct Reported {
     /// Settings that were said and are so.
     pub said: usize,
-    /// Settings that nobody said and that have the release's default.
+    /// Settings that were not named and have the release's default.
     pub defaults: usize,
     /// Settings that are otherwise.
     pub otherwise: Vec<Otherwise>,

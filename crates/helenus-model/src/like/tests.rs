@@ -520,7 +520,7 @@ proptest! {
                 prop_assert!(whole <= 1 && (whole == 0 || own.len() == 1), "{key} is told twice");
             }
             for (key, value) in &like.settings {
-                prop_assert!(release.own(key, value).is_ok(), "{key}: {value}");
+                prop_assert!(release.translate(key, value).is_ok(), "{key}: {value}");
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::units::{Bytes, plural};
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DescribeError {
     /// Words that mean nothing here.
-    #[error("{part:?} says nothing of a machine")]
+    #[error("{part:?} does not describe a machine")]
     Part {
         /// The words.
         part: String,
@@ -17,7 +17,7 @@ pub enum DescribeError {
         near: Option<&'static str>,
     },
     /// Something that every machine has is missing.
-    #[error("the description does not say {what}")]
+    #[error("the description does not state {what}")]
     Missing {
         /// What.
         what: &'static str,
@@ -230,7 +230,7 @@ impl Said {
             (None, None, Some(logical)) if logical % (threads * sockets) == 0 => logical / threads,
             (None, None, Some(logical)) => {
                 let what = format!(
-                    "{logical} processors are no whole number of cores: {threads} threads each, sockets: {sockets}"
+                    "{logical} processors are not a whole number of cores: {threads} threads each, sockets: {sockets}"
                 );
                 return unfit(
                     what,

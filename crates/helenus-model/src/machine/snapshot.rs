@@ -18,7 +18,7 @@ pub const SNAPSHOT_VERSION: u32 = 1;
 pub struct Snapshot {
     /// `helenus.machine/1`.
     pub format: Format,
-    /// What a person calls it; absent where nobody said.
+    /// Its name; absent if none was given.
     pub name: Option<String>,
     /// `x86_64` or `aarch64`.
     pub arch: Option<String>,

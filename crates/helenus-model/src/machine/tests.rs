@@ -60,15 +60,15 @@ fn what_a_description_lacks_is_said_with_its_cure() {
         "8000 x 8000 cores, 8 GB",
     ];
     insta::assert_snapshot!(list.map(said).join("\n"), @r#"
-    "2 sokets x 64 cores" says nothing of a machine: did you mean sockets?
-    the description does not say how many processors there are: add it, such as: 2 sockets x 64 cores, or 16 processors
-    the description does not say how much memory there is: add it, such as: 64 GB
+    "2 sokets x 64 cores" does not describe a machine: did you mean sockets?
+    the description does not state how many processors there are: add it, such as: 2 sockets x 64 cores, or 16 processors
+    the description does not state how much memory there is: add it, such as: 64 GB
     the cores may be those of one socket or of all 2: write the cores of each socket, such as: 2 sockets x 64 cores
-    7 processors are no whole number of cores: 2 threads each, sockets: 1: write the cores of each socket, such as: 2 sockets x 64 cores, SMT
+    7 processors are not a whole number of cores: 2 threads each, sockets: 1: write the cores of each socket, such as: 2 sockets x 64 cores, SMT
     3 NUMA nodes in 2 sockets with 16 cores: each socket has equally many NUMA nodes, and each node a core
     the processors are counted twice: write either cores or processors
-    "2 NVNe" says nothing of a machine: did you mean NVMe?
-    "blue" says nothing of a machine: write parts such as: 2 sockets x 64 cores, SMT, 6 NUMA nodes, 1.5 TB, 8 x 3.5 TB NVMe, 25 Gbit, aarch64, JDK 17
+    "2 NVNe" does not describe a machine: did you mean NVMe?
+    "blue" does not describe a machine: write parts such as: 2 sockets x 64 cores, SMT, 6 NUMA nodes, 1.5 TB, 8 x 3.5 TB NVMe, 25 Gbit, aarch64, JDK 17
     64000000 cores are more than any machine has: write the cores of each socket, such as: 2 sockets x 64 cores
     "#);
 }

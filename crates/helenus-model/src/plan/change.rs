@@ -1,4 +1,4 @@
-//! Settings of a cluster that is there: keys of cassandra.yaml and flags of the JVM for its next start.
+//! Settings of an existing cluster: keys of cassandra.yaml and flags of the JVM for its next start.
 //! Refuses what its addresses, folders and tokens decide.
 
 use super::{ClusterPlan, HEAP_FLAGS, PlanError, RESERVED, set_dotted};
@@ -50,7 +50,7 @@ impl ClusterPlan {
                 _ => Map::new(),
             };
             for (key, value) in set {
-                let (key, value) = match release.own(key, value) {
+                let (key, value) = match release.translate(key, value) {
                     Ok(own) => (own.name, own.value),
                     Err(KeyError::Inside { .. }) => (key.clone(), value.clone()),
                     Err(_) if value.is_null() => (key.clone(), Value::Null),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// Stands for the keystores' password in a plan; the node's own cassandra.yaml has the password in its place.
 pub const KEYSTORE_PASSWORD_MARK: &str = "(the text of tls/keystore.password)";
 
-/// What holds of files that somebody else applies; `hosts up` disarms the stock superuser itself.
+/// A note for files that are applied by hand; `hosts up` disables the default superuser itself.
 pub const STOCK_IS_OPEN: &str =
     "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL";
 

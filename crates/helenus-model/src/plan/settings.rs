@@ -29,7 +29,7 @@ pub(super) fn own(
     request: &PlanRequest,
     release: &Release,
 ) -> Result<Vec<(String, Value)>, KeyError> {
-    let own = |(key, value): &(String, Value)| match release.own(key, value) {
+    let own = |(key, value): &(String, Value)| match release.translate(key, value) {
         Ok(own) => Ok((own.name, own.value)),
         Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
         Err(error) => Err(error),

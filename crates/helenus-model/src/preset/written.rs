@@ -63,7 +63,7 @@ fn yaml_key(setting: &Setting, release: &Release) -> (Option<(String, Value)>, O
             _ => (None, Some("the key came with a newer release".to_owned())),
         };
     }
-    match release.own(setting.key, &value) {
+    match release.translate(setting.key, &value) {
         Ok(own) if own.name == setting.key && own.value == value => as_it_is(),
         Ok(own) => {
             let why = "the release's own name and unit".to_owned();

@@ -35,7 +35,7 @@ pub const NODE: [&str; 4] = [
     "jdk.unsupported",
 ];
 
-/// The module by which a JMX client finds the node whose address it was told; runtimes cut to size may lack it.
+/// The module by which a JMX client finds the node at a given address; runtimes cut to size may lack it.
 pub const JMX_CLIENT: &str = "jdk.naming.rmi";
 
 impl fmt::Display for Jdk {

@@ -17,7 +17,7 @@ impl Release {
             Err(first) => {
                 let mut newer = self.newer().map(|r| r.keys().check(name, value_yaml));
                 match newer.find(|c| !matches!(c, Err(KeyError::Unknown { .. }))) {
-                    Some(Ok(given)) => self.own(&given.name, &given.value),
+                    Some(Ok(given)) => self.translate(&given.name, &given.value),
                     // A newer name with a value that no release takes.
                     Some(Err(error)) if matches!(first, KeyError::Unknown { .. }) => Err(error),
                     _ => Err(first),
@@ -30,7 +30,7 @@ impl Release {
     ///
     /// # Errors
     /// What [`super::Keys::check_value`] refuses, and what this release does not support.
-    pub fn own(&self, name: &str, value: &Value) -> Result<Checked, KeyError> {
+    pub fn translate(&self, name: &str, value: &Value) -> Result<Checked, KeyError> {
         let first = match self.keys().check_value(name, value) {
             Ok(checked) => return self.known(checked),
             Err(error) => error,
@@ -172,12 +172,12 @@ mod tests {
                 let Ok(first) = release.check(&key.name, value) else {
                     continue;
                 };
-                let again = release.own(&first.name, &first.value).unwrap();
+                let again = release.translate(&first.name, &first.value).unwrap();
                 assert_eq!((again.name, again.value), (first.name, first.value));
             }
         }
         let five = Release::newest();
-        let same = five.own("concurrent_reads", &json!(64)).unwrap();
+        let same = five.translate("concurrent_reads", &json!(64)).unwrap();
         assert_eq!(
             (same.name.as_str(), same.notes.len()),
             ("concurrent_reads", 0)

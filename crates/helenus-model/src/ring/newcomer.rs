@@ -22,7 +22,7 @@ impl Owned {
     }
 }
 
-/// So many tokens for a node that joins `data_center`; none where nobody there owns any.
+/// So many tokens for a node that joins `data_center`; none if no node there owns any.
 ///
 /// Each token is cut out of the widest range of the node that owns most of its data centre then. It takes as much as
 /// the newcomer still lacks of an equal share, spread over the tokens that are left, and never so much that the owner

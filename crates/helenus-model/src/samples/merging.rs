@@ -32,7 +32,7 @@ pub struct Lost {
     pub place: usize,
     /// How many there were at the start.
     pub of: usize,
-    /// The end of the last interval that it told, in nanoseconds; none where it told none.
+    /// The end of the last interval that it reported, in nanoseconds; none if it reported none.
     pub until_ns: Option<u64>,
     /// Operations that it had been offered until then.
     pub offered: u64,
@@ -126,7 +126,7 @@ impl Merger {
         false
     }
 
-    /// Whether the process at this place is within a phase: it tells something at least once an interval.
+    /// Whether the process at this place is within a phase: it reports at least once an interval.
     pub fn is_at_work(&self, place: usize) -> bool {
         let told = &self.told[place];
         self.opened > 0 && told.gates == self.opened && !told.lost && told.footer.is_none()

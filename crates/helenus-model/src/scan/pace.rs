@@ -20,7 +20,7 @@ const SHRINK: u64 = 4;
 /// A span this narrow holds one partition or none, of any table that there is: halving it further is of no use.
 const NARROW: u64 = 1 << 30;
 
-/// Troubles in a row, without an answer between, after which nobody waits any longer: half a minute of pauses.
+/// Troubles in a row, without an answer between, after which the scan gives up: half a minute of pauses.
 pub const TROUBLES_MOST: u32 = 12;
 
 /// The first pause, in milliseconds; doubled up to the longest.

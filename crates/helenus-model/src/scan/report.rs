@@ -44,12 +44,12 @@ pub struct CountReport {
     pub ranges: Option<Vec<RangeCount>>,
     /// By partition.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub partitions: Option<PartitionsTold>,
+    pub partitions: Option<PartitionReport>,
 }
 
 /// Partitions as they are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PartitionsTold {
+pub struct PartitionReport {
     /// Columns of the partition key.
     pub key: Vec<String>,
     /// Sizes.

@@ -28,7 +28,7 @@ pub fn heap_for(memory: Bytes) -> Bytes {
     }
 }
 
-/// The heap that a release's start script takes of a machine's memory where nobody sets one, and the script's formula.
+/// The heap that a release's start script takes of a machine's memory by default, and the script's formula.
 /// From 5.0 on it knows that its collector is G1.
 pub fn blank_heap(release: &Release, memory: Bytes) -> (Bytes, &'static str) {
     const G1_MOST: Bytes = Bytes::mib(31_744);

@@ -46,7 +46,7 @@ pub(super) fn settings(sizing: &Sizing<'_>, cpus: u32) -> BTreeMap<String, Value
         wanted.push(("compaction_throughput", json!("128MiB/s")));
     }
     let own = wanted.into_iter().filter_map(|(key, value)| {
-        let checked = sizing.release.own(key, &value).ok()?;
+        let checked = sizing.release.translate(key, &value).ok()?;
         Some((checked.name, checked.value))
     });
     own.collect()
@@ -194,7 +194,7 @@ fn of_place(sizing: &Sizing<'_>, instances: &[Instance]) -> Vec<Line> {
             SIZES[0].cpus, SIZES[0].memory
         ),
         _ => format!(
-            "an instance scales up to about {CPUS_MOST} logical processors, and lies inside one NUMA node where that is large enough"
+            "an instance scales up to about {CPUS_MOST} logical processors, and stays inside one NUMA node if that is large enough"
         ),
     };
     let value = format!(
@@ -254,7 +254,7 @@ fn of_memory(sizing: &Sizing<'_>, instances: &[Instance]) -> Vec<Line> {
         "the guide says 25 to 50 % of memory in all; a quarter leaves the rest to the page cache";
     let why = if least == Some(gap.0) {
         format!(
-            "{rule}; a quarter would lie between 31 and 38 GB, where larger references eat what the heap gains"
+            "{rule}; a quarter would be between 31 and 38 GB, where larger references use up what the heap gains"
         )
     } else if instances.iter().any(|i| i.memory.0 / 4 > HEAP_MOST.0) {
         format!("{rule}; above {HEAP_MOST} it saw no gain")
@@ -315,7 +315,7 @@ fn of_java(sizing: &Sizing<'_>, jdk: u32) -> Vec<Line> {
     let huge = line(
         "huge pages",
         "transparent",
-        "pages of 2 MB cost less to look up, and nobody has to guess how many",
+        "pages of 2 MB cost less to look up, and their number need not be guessed",
         GUIDE,
     );
     vec![
@@ -491,7 +491,7 @@ fn of_data(sizing: &Sizing<'_>, instances: &[Instance], data: Option<&DataPlan>)
         };
         lines.push(line("data", value, why, GUIDE));
         let value = format!("{} for each instance", data.wanted);
-        let why = "its data, and as much again: a major compaction writes them anew beside the old ones; unified compaction may need less";
+        let why = "its data, and as much again: a major compaction writes them again beside the old ones; unified compaction may need less";
         let source = "Cassandra's documentation on size-tiered compaction";
         lines.push(line("disk space", value, why, source));
     }

@@ -9,7 +9,7 @@ use crate::plan::Pin;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PinError {
     /// Processors that are not there, or not ours to use.
-    #[error("{instance} shall run on processors {missing}: this machine lets us use {usable}")]
+    #[error("{instance} is assigned to processors {missing}; only {usable} are available")]
     Processors {
         /// Instance.
         instance: String,
@@ -19,7 +19,7 @@ pub enum PinError {
         usable: Cpus,
     },
     /// A NUMA node that is not there.
-    #[error("{instance} shall lie in NUMA node {node}, which this machine lacks")]
+    #[error("{instance} is assigned to NUMA node {node}, which this machine does not have")]
     Node {
         /// Instance.
         instance: String,

@@ -83,7 +83,7 @@ fn instances_that_are_asked_for_lie_in_a_numa_node_each_where_there_are_enough()
     let error = plan(&sizing).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "65 instances on 64 cores: each wants one at least"
+        "65 instances on 64 cores: each needs at least one"
     );
     // Small nodes, too: who says how many has decided.
     let small = parse("1 socket x 4 cores, 4 NUMA nodes, 16 GB").unwrap();
@@ -121,7 +121,7 @@ fn an_instance_is_bound_where_the_machine_has_what_it_wants() {
     let error = plan.instances[1].pin(&laptop).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "instance2 shall run on processors 16-31,80-95: this machine lets us use 0-5"
+        "instance2 is assigned to processors 16-31,80-95; only 0-5 are available"
     );
     let far = plan.instances[1].pin(&parse("1 socket x 128 cores, 64 GB").unwrap());
     assert!(

@@ -7,7 +7,7 @@ use crate::seed::Seed;
 /// Level of the test: how often one level may be called two.
 pub const LEVEL: f64 = 0.01;
 
-/// Points below which nothing is told: the fewest batches with the fewest points.
+/// Points below which nothing is decided: the fewest batches with the fewest points.
 pub const FEWEST_FOR_CHANGE: usize = FEWEST_BATCHES * FEWEST_POINTS;
 
 /// Batches that are made where there are points for them.

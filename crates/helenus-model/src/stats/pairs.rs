@@ -22,7 +22,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// That of a contrast of this variance, told as the mean of so many blocks: `sd` is the one that blocks of such a mean
+    /// That of a contrast of this variance, given as the mean of so many blocks: `sd` is the one that blocks of such a mean
     /// would have.
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     pub fn of_contrast(mean: f64, variance: f64, count: usize, degrees: usize) -> Self {

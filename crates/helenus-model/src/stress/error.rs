@@ -17,7 +17,7 @@ pub enum StressError {
         /// All.
         known: Vec<&'static str>,
     },
-    /// Groups that nobody knows.
+    /// Unknown groups.
     #[error("no such group of options: {}; known: {}", unknown.join(", "), known.join(", "))]
     Groups {
         /// What was written.
@@ -138,7 +138,7 @@ pub enum StressError {
     /// A combination that makes no sense.
     #[error("{0}")]
     Rule(String),
-    /// Something that cassandra-stress had once, and nobody has now.
+    /// Something that cassandra-stress no longer has.
     #[error("{what} is no longer supported: {why}")]
     Gone {
         /// What.

@@ -61,7 +61,7 @@ fn held(page: &str) -> Option<Value> {
     serde_json::from_str(&page[from..to]).ok()
 }
 
-/// The page with these runs, added to those of the page that is there.
+/// The page with these runs, added to those of the existing page.
 ///
 /// # Errors
 /// What is there is no such page.

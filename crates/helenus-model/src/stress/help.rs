@@ -82,6 +82,6 @@ fn credentials() -> String {
 }
 
 fn legacy() -> String {
-    "A line of cassandra-stress 2.0 or older, as in: helenus stress --operation READ --num-keys 1000000 --threads 50\n\nIt is translated, the translation is printed, and run. The word legacy may stand before it. Without any word it\nmeans what it meant then: 1,000,000 writes with 50 threads.\n"
+    "A line of cassandra-stress 2.0 or older, as in: helenus stress --operation READ --num-keys 1000000 --threads 50\n\nIt is translated, the translation is printed, and run. The word legacy may precede it. Without any word it\nmeans what it meant then: 1,000,000 writes with 50 threads.\n"
         .to_owned()
 }

@@ -284,7 +284,7 @@ impl Stress {
         .collect()
     }
 
-    /// The operations as cassandra-stress tells them before a run.
+    /// The operations as cassandra-stress lists them before a run.
     pub fn described(&self, operations: &[Named]) -> String {
         match self.command.kind() {
             Some(kind) => kind.name().to_owned(),

@@ -23,7 +23,7 @@ pub struct SchemaColumn {
 /// The user types of a keyspace: fields with their types, by name.
 pub type SchemaTypes = BTreeMap<String, Vec<(String, String)>>;
 
-/// A table that is there, and how it would be made again.
+/// An existing table, and how it would be made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
     /// Keys and types.

@@ -5,7 +5,7 @@ use super::{
     Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading,
     Seen,
 };
-use crate::fault::script::spoken_of;
+use crate::fault::script::fault_in_words;
 use crate::flame::{Profile, ProfilePlan};
 use crate::server_times::NodeTimers;
 use crate::trace::Trace;
@@ -299,7 +299,7 @@ impl<'a> Window<'a> {
 
 /// Whether an event is a fault that was asked for and of which nodes end.
 fn ends_nodes(event: &Event) -> bool {
-    let asked = |text: &str| spoken_of(text).is_some_and(|fault| fault.what.ends_nodes());
+    let asked = |text: &str| fault_in_words(text).is_some_and(|fault| fault.what.ends_nodes());
     match event.what {
         EventKind::Killed => true,
         EventKind::Fault => asked(&event.text),

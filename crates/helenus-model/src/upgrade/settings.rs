@@ -48,7 +48,7 @@ pub fn settings(
                 why,
             });
         };
-        match to.own(key, value) {
+        match to.translate(key, value) {
             Ok(own) if own.name == *key => {
                 map.insert(own.name, value.clone());
             }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Values kept to tell how many different ones a column has.
 const KEPT: usize = 100_000;
 
-/// What rows told of a table: fed partition by partition, then asked for a draft.
+/// What rows show about a table: fed partition by partition, then asked for a draft.
 #[derive(Debug, Clone)]
 pub struct Observed {
     table: Table,

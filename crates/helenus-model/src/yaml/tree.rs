@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
                 matches!(&other.value, NodeValue::Scalar { text: known, .. } if known == text)
             });
             if let Some((first, _)) = first {
-                let why = format!("{text:?} is there twice (first in line {})", first.line);
+                let why = format!("{text:?} appears twice (first in line {})", first.line);
                 return Err(wrong(line, column, &why));
             }
             let value = self.value(depth - 1)?;
@@ -224,7 +224,7 @@ mod tests {
         let said = |text: &str| tree(text).expect_err("no tree").to_string();
         assert_eq!(
             said("a: 1\nb: 2\na: 3\n"),
-            "not YAML: \"a\" is there twice (first in line 1) at line 3 column 1"
+            "not YAML: \"a\" appears twice (first in line 1) at line 3 column 1"
         );
         assert!(said("a: [1, 2\nb: 3").contains("line"));
         assert!(said(&"[".repeat(200)).contains("line 1"));

@@ -40,7 +40,7 @@ pub(super) struct Chart {
 /// What the pointer tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hover {
-    /// Each mark tells about itself.
+    /// Each mark has its own text.
     Marks,
     /// All lines at one moment, in this unit; such charts zoom together, and carry the bands.
     Moment(&'static str),

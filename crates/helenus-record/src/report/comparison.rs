@@ -104,7 +104,7 @@ fn cautions(c: &Comparison) -> String {
         .map(|one| {
             format!(
                 "<li class=\"caution\"><span class=\"tag\">caution</span> <strong>{}</strong><br>\
-                 <span class=\"cure\">What helps: {}</span></li>",
+                 <span class=\"cure\">cure: {}</span></li>",
                 html(&one.text),
                 words::prose(&one.cure)
             )

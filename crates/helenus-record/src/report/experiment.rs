@@ -388,7 +388,7 @@ fn tips_line(tips: &[Tip]) -> Option<String> {
     let each: Vec<String> = alike
         .map(|some| format!("{} {}{}", some.len(), some[0].word(), above(some)))
         .collect();
-    (!each.is_empty()).then(|| format!("claimed gains: {}", each.join(", ")))
+    (!each.is_empty()).then(|| format!("claimed effects: {}", each.join(", ")))
 }
 
 fn noise_line(found: &Analysis, noise: &Noise) -> String {
@@ -619,11 +619,11 @@ mod tests {
         let told = |ends: &[Kept]| line(ends).unwrap_or_default();
         assert_eq!(
             told(&[none(0.3), Kept::Confirmed, none(0.17), none(0.2)]),
-            "claimed gains: 1 confirmed, 3 no difference above 17 % to 30 %"
+            "claimed effects: 1 confirmed, 3 no difference above 17 % to 30 %"
         );
         assert_eq!(
             told(&[none(0.17), Kept::NotTestable]),
-            "claimed gains: 1 no difference above 17 %, 1 not testable here"
+            "claimed effects: 1 no difference above 17 %, 1 not testable here"
         );
     }
 }

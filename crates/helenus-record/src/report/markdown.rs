@@ -35,7 +35,7 @@ pub(super) fn run(run: &StoredRun) -> String {
     for one in shared(phases.map(|p| (p.name.as_str(), &p.doubts[..]))) {
         let _infallible = writeln!(
             out,
-            "* **{}** in {}: {}. What helps: {}",
+            "* **{}** in {}: {}. Cure: {}",
             words::severity(one.doubt().severity),
             text(&one.phases()),
             text(&one.line()),
@@ -120,7 +120,7 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
     for caution in &c.cautions {
         let _infallible = writeln!(
             out,
-            "* **caution**: {}. What helps: {}",
+            "* **caution**: {}. Cure: {}",
             text(&caution.text),
             text(&caution.cure)
         );

@@ -12,7 +12,7 @@ use crate::report::{
 };
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::result::RunResult;
+use helenus_model::result::{RunResult, steadiness};
 use helenus_model::telemetry::Seen;
 use serde_json::Value;
 
@@ -81,7 +81,8 @@ fn limits(report: &RunReport<'_>) -> String {
     let result = report.run.result.as_ref();
     let doubts = result.map(tables::doubts).unwrap_or_default();
     let mut notes = result.map(tail::named).unwrap_or_default();
-    notes.extend(result.map(tables::steadiness).unwrap_or_default());
+    let steady = result.map(|r| steadiness(&r.phases)).unwrap_or_default();
+    notes.extend(steady.iter().map(|line| html(line)));
     let seen = |is: fn(&Seen) -> bool| report.readings.iter().any(|r| is(&r.seen));
     let kinds = [
         ("nodes", seen(|seen| matches!(seen, Seen::Node(_)))),

@@ -6,7 +6,6 @@ use crate::report::page::table;
 use crate::report::words::{self, html, ms, ms_or_dash};
 use helenus_model::doubt::{Severity, Shared, shared};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
-use helenus_model::steady::SteadyState;
 
 /// Each doubt once, with its phases: text, measured, threshold, cure.
 pub(super) fn doubts(result: &RunResult) -> String {
@@ -38,30 +37,11 @@ fn one_doubt(one: &Shared<'_>) -> String {
     };
     format!(
         "<li class=\"{style}\"><span class=\"tag\">{}</span> <strong>{}</strong>{measured}{place}\
-         <br><span class=\"cure\">What helps: {}</span></li>\n",
+         <br><span class=\"cure\">cure: {}</span></li>\n",
         words::severity(doubt.severity),
         html(&one.text()),
         words::prose(&doubt.cure),
     )
-}
-
-/// Whether each phase was steady: phases of which the same is said share a line.
-pub(super) fn steadiness(result: &RunResult) -> Vec<String> {
-    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
-    for phase in &result.phases {
-        let said = steady(phase);
-        match lines.iter_mut().find(|(line, _)| *line == said) {
-            Some((_, phases)) => phases.push(&phase.name),
-            None => lines.push((said, vec![&phase.name])),
-        }
-    }
-    let alone = lines.len() == 1;
-    lines.retain(|(said, _)| !said.is_empty());
-    let lines = lines.into_iter().map(|(said, phases)| match alone {
-        true => said,
-        false => format!("{}: {said}", phases.join(", ")),
-    });
-    lines.collect()
 }
 
 fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
@@ -70,34 +50,6 @@ fn around(d: &Distribution, of: fn(&Confidence) -> Option<[f64; 2]>) -> String {
         .and_then(of)
         .map(|[low, high]| format!(" <span class=\"ci\">{} to {}</span>", ms(low), ms(high)))
         .unwrap_or_default()
-}
-
-/// What no doubt of the phase says already.
-fn steady(phase: &PhaseResult) -> String {
-    let Some(steady) = &phase.steadiness else {
-        return String::new();
-    };
-    let said = match steady.state {
-        SteadyState::Steady if phase.against_steady().is_some() => String::new(),
-        SteadyState::Steady => "steady to its end".to_owned(),
-        SteadyState::NotTold => "too short to judge whether it was steady".to_owned(),
-        SteadyState::NotSteady => {
-            let change = steady.change.map(words::change);
-            let at = steady.change_measured_at_s();
-            let at = at.map(|s| format!(" {} s into the measurement window", words::digits(s)));
-            change.map_or_else(String::new, |change| {
-                format!("the level became {change}{}", at.unwrap_or_default())
-            })
-        }
-    };
-    let cut = (steady.cut_s > 0.0).then(|| {
-        format!(
-            "{} s more of warm-up were cut off",
-            words::digits(steady.cut_s)
-        )
-    });
-    let parts = [Some(said).filter(|said| !said.is_empty()), cut];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The switches of the bands that there are.

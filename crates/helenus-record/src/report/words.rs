@@ -105,12 +105,12 @@ pub(super) fn wall(ns: u64) -> String {
 
 /// A verdict as a badge has it, and the name of its style.
 pub(super) fn verdict(verdict: Option<Verdict>) -> (&'static str, &'static str) {
-    match verdict {
-        Some(Verdict::Valid) => ("valid", "valid"),
-        Some(Verdict::Caution) => ("valid, with cautions", "caution"),
-        Some(Verdict::Invalid) => ("invalid", "invalid"),
-        None => ("broken: no result", "invalid"),
-    }
+    let style = match verdict {
+        Some(Verdict::Valid) => "valid",
+        Some(Verdict::Caution) => "caution",
+        Some(Verdict::Invalid) | None => "invalid",
+    };
+    (verdict.map_or("broken: no result", Verdict::line), style)
 }
 
 /// The style of a badge of this tone.

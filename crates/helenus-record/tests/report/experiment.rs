@@ -64,7 +64,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
         assert_eq!(row[interval].contains(" ms to "), !dies, "{row:?}");
     }
     assert!(experiment_html(&report).contains("<path class=\"bar\" d=\"M0 "));
-    let counted = "claimed gains: 1 confirmed";
+    let counted = "claimed effects: 1 confirmed";
     assert!(answer.iter().any(|line| line == counted), "{answer:#?}");
     for sheet in experiment_sheets(&report) {
         let even = sheet.rows.iter().all(|row| row.len() == sheet.heads.len());
@@ -100,7 +100,7 @@ fn a_promise_of_what_died_is_told_with_its_reason() {
     let report = made.report();
     let tips = &experiment_sheets(&report)[0];
     assert_eq!(tips.rows[0][4..], ["not testable here", "died: node1 died"]);
-    let counted = "claimed gains: 1 not testable here";
+    let counted = "claimed effects: 1 not testable here";
     assert!(
         experiment_answer(&report)
             .iter()

@@ -26,7 +26,7 @@ pub(crate) struct Ccm {
     /// The cluster that the line is about [default: the current one]
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// Print the helenus lines that it stands for, run none
+    /// Print the equivalent helenus commands; run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// A line of ccm

@@ -58,7 +58,7 @@ Combinations that do not fit the machine are named with the reason.")]
   helenus experiment run heap.toml
   helenus experiment run heap.toml --seed 7 --repeats 12
   helenus experiment run heap.toml --anew
-                                         a second time, even if the first has not ended
+                                         another run, even if the first has not ended
 
 Two experiments on one machine run one after the other. After any interruption (Ctrl-C, kill -9, a
 reboot), `helenus experiment resume` continues with the next run.")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  helenus fault wan                      the faults that hold
+  helenus fault wan                      the active faults
   helenus fault wan kill node2           SIGKILL; heal starts it again
   helenus fault wan pause DC1/rack1      SIGSTOP to every node of a rack
   helenus fault wan slow 25% DC3         each node gets 25 % of one processor
@@ -16,7 +16,7 @@ use std::time::Duration;
   helenus fault wan loss 5% DC1:DC2      lost packets, each way
   helenus fault wan partition DC3        cut off from all others; also nodes and racks
   helenus fault wan partition DC3 --for 30s
-                                         holds for 30 s and is healed; Ctrl-C heals at once
+                                         is healed after 30 s; Ctrl-C heals at once
 
 Targets: node2 (or 2), DC1/rack1, DC3, DC1:DC2. Faults between data centres need a cluster
 that was brought up with distance. `helenus run --fault` does the same on a run's time line.")]
@@ -39,7 +39,7 @@ pub(crate) struct FaultFlags {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  helenus heal wan                       the only fault that holds
+  helenus heal wan                       the only active fault
   helenus heal wan DC3                   every fault of DC3
   helenus heal wan --all
 

@@ -237,7 +237,7 @@ pub(crate) struct Export {
     /// HDR: only this phase, with plain tags
     #[arg(long, value_name = "PHASE")]
     pub(crate) phase: Option<String>,
-    /// HDR and intervals: also the warm-up, which no result counts
+    /// Include the warm-up in HDR and interval exports
     #[arg(long)]
     pub(crate) with_warmup: bool,
     /// Overwrite an existing file

@@ -68,10 +68,10 @@ pub(crate) struct LoadFiles {
     /// Rows that one record stands for: int_range, number_range, date_range, ipv4_range, ipv4_prefix, ipv6_range
     #[arg(long, value_name = "NAME: RANGE(FROM, TO)")]
     pub(crate) expand: Option<String>,
-    /// A field that goes into no column; may be repeated
+    /// A field to ignore; may be repeated
     #[arg(long, value_name = "FIELD")]
     pub(crate) skip: Vec<String>,
-    /// A word that means null where it is not quoted; may be repeated [default: nothing; \N for tsv]
+    /// Unquoted text to read as null; may be repeated [default: nothing; \N for tsv]
     #[arg(long = "null", value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) nulls: Vec<String>,
     /// The character between two fields

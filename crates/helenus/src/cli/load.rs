@@ -91,7 +91,8 @@ pub(crate) struct CommonLoad {
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
     /// A fault on the run's time line, counted from the first measurement window, such as
-    /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
+    /// 'at 10s for 20s partition DC3'; omit `for` to keep the fault until the run ends; may be repeated (`helenus fault
+    /// --help`)
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
     /// Profile a node in each measurement window, and keep the flame graph for `helenus report`; the warm-up is not

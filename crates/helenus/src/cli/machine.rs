@@ -37,7 +37,7 @@ pub(crate) struct Machine {
   helenus plan > p.toml                  the plan as a file, which `helenus up NAME --plan p.toml` takes
   helenus plan --from xeon-6767p -o p.toml | less
 
-Each decision has a reason, a source, the gain that the source promises and, where there is one,
+Each decision has a reason, a source, the effect that the source claims and, where there is one,
 the gain that a Helenus experiment measured. `up --plan` starts the instances.")]
 pub(crate) struct Plan {
     /// A snapshot, a known machine, or a description, instead of this machine

@@ -23,7 +23,7 @@ pub(crate) enum Pod {
     Cql,
     /// What the pod used so far, as JSON
     Facts {
-        /// From when on stops of the JVM are told, in nanoseconds of the monotonic clock
+        /// From when on stops of the JVM are reported, in nanoseconds of the monotonic clock
         #[arg(default_value_t = 0)]
         since_ns: u64,
     },

@@ -121,15 +121,17 @@ pub(crate) fn of(flags: &AgentFlags, place: &Where) -> Result<Agents, CommandErr
         return Ok(Agents::default());
     }
     if let Where::Ephemeral(_) = place {
-        let text = "agents need a cluster that is there: an ephemeral one is for this machine";
+        let text = "agents need an existing cluster: an ephemeral one is for this machine";
         return Err(CommandError::new(code::USAGE, text).hint(
-            "name it with --cluster or --hosts, with addresses that the agents reach".to_owned(),
+            "name it with --cluster or --hosts, with addresses that the agents can reach"
+                .to_owned(),
         ));
     }
     if let Where::Kube { name, .. } = place {
         let text = format!("--agent cannot be used with --on kube:{name}");
-        return Err(CommandError::new(code::USAGE, text)
-            .hint("there, generators are pods beside the cluster: --processes N".to_owned()));
+        return Err(CommandError::new(code::USAGE, text).hint(
+            "on Kubernetes, generators are pods beside the cluster: --processes N".to_owned(),
+        ));
     }
     let tokens = flags.agent_token_from.as_deref().map(tokens).transpose()?;
     let agents = Agents::new(
@@ -155,6 +157,6 @@ fn tokens(from: &str) -> Result<Tokens, CommandError> {
             with_causes(&error)
         );
         CommandError::new(code::USAGE, text)
-            .hint("each line is as `helenus load-agent --listen` printed it".to_owned())
+            .hint("use the lines that `helenus load-agent --listen` printed".to_owned())
     })
 }

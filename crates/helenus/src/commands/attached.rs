@@ -27,7 +27,7 @@ pub(crate) fn load() -> ExitCode {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the generator is a process of its own, and checks what it writes"
+    reason = "the generator is a separate process, and checks what it writes"
 )]
 fn serve(input: PipeReader, secrets: &Secrets, nobody_there: &Receiver<()>) -> ExitCode {
     let end = helenus_load::serve(input, std::io::stdout(), secrets);

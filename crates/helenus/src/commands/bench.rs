@@ -1,12 +1,14 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
-mod beside;
 pub(crate) mod distance;
-pub(crate) mod dry;
 pub(crate) mod faults;
 mod generators;
+
+mod beside;
+pub(crate) mod dry;
 mod live;
+
 pub(crate) mod render;
 
 pub(crate) use live::Live;
@@ -30,7 +32,7 @@ use helenus_cql::input;
 use helenus_lab::bench::{ProfileAsked, Where};
 use helenus_lab::calibrate;
 use helenus_lab::generator::GeneratorError;
-use helenus_lab::target::{Given, TargetError};
+use helenus_lab::target::{HostAccess, TargetError};
 use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
 use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, Load, Shape};
@@ -469,7 +471,7 @@ pub(crate) fn place(
 }
 
 /// What flags give to get into a cluster that they name by its addresses.
-pub(crate) fn given(doors: &Doors) -> Result<Given, CommandError> {
+pub(crate) fn given(doors: &Doors) -> Result<HostAccess, CommandError> {
     let reference = doors
         .user
         .as_ref()
@@ -492,7 +494,7 @@ pub(crate) fn given(doors: &Doors) -> Result<Given, CommandError> {
         credentials: reference,
         tls,
     };
-    Ok(Given { options, access })
+    Ok(HostAccess { options, access })
 }
 
 fn free_name(context: &Context) -> String {

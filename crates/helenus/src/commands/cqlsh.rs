@@ -125,7 +125,7 @@ fn hand_over(
             code::ENVIRONMENT,
             "no installed cqlsh on PATH",
         )
-        .hint("install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has a session of its own".to_owned()));
+        .hint("install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has its own shell".to_owned()));
     };
     let node = match node {
         Some(name) => state.node(name)?,

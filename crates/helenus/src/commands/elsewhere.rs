@@ -60,7 +60,7 @@ fn of_another(flags: &Elsewhere, path: &Path, ui: &Ui) -> Result<Asked, CommandE
     let read = manifest(&input::text(path)?);
     let read = read.map_err(|e| CommandError::from(e).within(&shown));
     let Some(found) = read? else {
-        let text = format!("{shown} is no inventory, no Compose file and no Kubernetes manifest");
+        let text = format!("{shown} is not an inventory, a Compose file or a Kubernetes manifest");
         return Err(CommandError::new(code::USAGE, text)
             .hint("a topology in TOML is named without --from".to_owned()));
     };

@@ -73,7 +73,7 @@ impl Answers for Listed {
 }
 
 fn none_holds(cluster: &str) -> String {
-    format!("no fault holds in {cluster}")
+    format!("no fault is active in {cluster}")
 }
 
 #[derive(Serialize)]
@@ -150,7 +150,7 @@ fn hold(
     ui: &Ui,
 ) -> Result<(), CommandError> {
     let begin = Instant::now();
-    let progress = ui.progress(&format!("{} holds", entry.fault));
+    let progress = ui.progress(&format!("{} is active", entry.fault));
     while begin.elapsed() < lasts && !context.cancel.is_set() {
         progress.at(begin.elapsed().as_secs(), lasts.as_secs().max(1));
         std::thread::sleep(LOOK_EVERY.min(lasts.saturating_sub(begin.elapsed())));
@@ -214,7 +214,7 @@ pub(crate) fn caution(
     let name = &state.plan.name;
     for one in standing(state, context)?.iter().filter(|one| one.holds) {
         ui.caution(&format!(
-            "{} holds in {name}, and affects all that is measured now: `helenus heal {name} {}` ends it",
+            "{} is active in {name}, and affects all that is measured now: `helenus heal {name} {}` ends it",
             one.words, one.fault.target
         ));
     }
@@ -226,7 +226,7 @@ pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
     let mut text = String::new();
     for one in faults.iter().filter(|one| one.holds) {
         text.push_str(&format!(
-            "\n{} holds in {cluster}{}: `helenus heal {cluster} {}` ends it\n",
+            "\n{} is active in {cluster}{}: `helenus heal {cluster} {}` ends it\n",
             one.words,
             if one.abandoned {
                 ", and the command that made it is gone"
@@ -245,8 +245,8 @@ fn table(faults: &[Told]) -> String {
     let time = |ms: u64| human_duration(Duration::from_millis(ms));
     for one in faults {
         let state = match (one.holds, one.abandoned) {
-            (true, false) => "holds",
-            (true, true) => "holds; the command that made it is gone",
+            (true, false) => "active",
+            (true, true) => "active; the command that made it is gone",
             (false, _) => "undone by something else",
         };
         let ends = one.until_unix_ms.filter(|_| one.holds && !one.abandoned);
@@ -280,12 +280,12 @@ impl Answers for Made {
                 format!("would do to {cluster}: {words} ({reach}); nothing was done (--dry-run)")
             }
             None => format!(
-                "{cluster}: {words} holds ({reach}); `helenus heal {cluster} {}` ends it",
+                "{cluster}: {words} is active ({reach}); `helenus heal {cluster} {}` ends it",
                 self.fault.target
             ),
             Some(ms) => {
                 let held = human_duration(Duration::from_millis(ms));
-                format!("{cluster}: {words} held for {held} ({reach}), and is healed")
+                format!("{cluster}: {words} was active for {held} ({reach}), and is healed")
             }
         }
     }

@@ -123,7 +123,7 @@ fn told(failure: std::io::Result<Infallible>) -> ExitCode {
 /// The load generator; the values of the plan's secrets come over an inherited descriptor, if there are any.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the generator is a process of its own, and checks what it writes"
+    reason = "the generator is a separate process, and checks what it writes"
 )]
 pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
     // It ends with whoever started it, also after a kill -9.
@@ -141,7 +141,7 @@ pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
 /// The null server, until whoever started it is gone.
 #[expect(
     clippy::disallowed_methods,
-    reason = "its address is for whoever started it, and it checks what it writes"
+    reason = "its address is for the process that started it, and it checks what it writes"
 )]
 pub(crate) fn null_server() -> ExitCode {
     use std::io::Write as _;

@@ -15,7 +15,7 @@ use helenus_cluster::event::Event;
 use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState, access};
 use helenus_cluster::reach;
 use helenus_lab::bench::Where;
-use helenus_lab::target::Given;
+use helenus_lab::target::HostAccess;
 use helenus_model::access::Access;
 use helenus_model::hosts::{HostsPlan, PlannedNode};
 use helenus_model::topology::name_hint;
@@ -48,7 +48,11 @@ fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), Comma
 }
 
 /// A cluster on hosts as the place of a run. What is not given to get in there is taken from its folder.
-pub(crate) fn place(name: &str, given: Given, context: &Context) -> Result<Where, CommandError> {
+pub(crate) fn place(
+    name: &str,
+    given: HostAccess,
+    context: &Context,
+) -> Result<Where, CommandError> {
     let (state, plan) = known(name, context)?;
     let port = state.plan.ports.cql;
     let addresses = plan.nodes.iter().filter_map(|node| node.address);
@@ -65,7 +69,7 @@ pub(crate) fn place(name: &str, given: Given, context: &Context) -> Result<Where
             .map(|address| SocketAddr::from((address, port)))
             .collect(),
         named: None,
-        given: Box::new(Given { options, access }),
+        given: Box::new(HostAccess { options, access }),
     })
 }
 

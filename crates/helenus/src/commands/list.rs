@@ -6,12 +6,12 @@ use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::commands::up::spots;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::batch::has_prefix;
 use helenus_cluster::context::Context;
 use helenus_cluster::disk::{self, Disk};
 use helenus_cluster::error::with_causes;
 use helenus_cluster::everyone::{self, SomebodysNode};
 use helenus_cluster::limits::Limits;
-use helenus_cluster::many::has_prefix;
 use helenus_cluster::net;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::process::Owner;
@@ -178,7 +178,7 @@ struct Listing {
     folders: Folders,
     /// Its memory by kind, while it lives.
     memory_by_kind: Option<MemoryByKind>,
-    /// Its disk in memory, where it has one that is there.
+    /// Its disk in memory, if it has one and it is mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<Disk>,
 }
@@ -458,7 +458,7 @@ fn notes(clusters: &[ClusterView]) -> String {
         if let Some(problem) = &cluster.problem {
             let name = &cluster.name;
             text.push_str(&format!(
-                "\n{name} is broken: {problem}\n`helenus rm {name}` removes it, whatever is in it\n"
+                "\n{name} is broken: {problem}\n`helenus rm {name}` deletes the cluster and all its data\n"
             ));
         }
     }

@@ -97,7 +97,7 @@ fn asked(limits: &LimitPlan) -> String {
 pub(crate) fn disk_text(cluster: &str, limits: Option<&Limits>) -> String {
     let held = limits.and_then(|limits| Some((limits.disk.as_ref()?, limits.by?)));
     held.map_or_else(String::new, |(disk, by)| {
-        format!("\ndisk of each node of {cluster}: {}\n", disk.told(by))
+        format!("\ndisk of each node of {cluster}: {}\n", disk.line(by))
     })
 }
 

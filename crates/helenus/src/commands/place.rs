@@ -7,7 +7,7 @@ use helenus_cluster::kube::KubeClusters;
 use helenus_cluster::{observe, reach};
 use helenus_cql::{ConnectOptions, Credentials, Secret};
 use helenus_lab::bench::Where;
-use helenus_lab::target::Given;
+use helenus_lab::target::HostAccess;
 use helenus_model::access::{Access, CredentialsReference};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
@@ -34,7 +34,7 @@ pub(crate) fn cluster(name: &str, context: &Context) -> Result<Place, CommandErr
 }
 
 /// What a login gives to get in there, and what must live as long.
-fn given(login: Option<Login>) -> Result<(Given, Option<std::fs::File>), CommandError> {
+fn given(login: Option<Login>) -> Result<(HostAccess, Option<std::fs::File>), CommandError> {
     let (credentials, password) = login.as_ref().map(kept).transpose()?.unzip();
     let options = ConnectOptions {
         credentials: login.map(|login| Credentials {
@@ -47,7 +47,7 @@ fn given(login: Option<Login>) -> Result<(Given, Option<std::fs::File>), Command
         credentials,
         tls: None,
     };
-    Ok((Given { options, access }, password))
+    Ok((HostAccess { options, access }, password))
 }
 
 /// A cluster of ours on Kubernetes.

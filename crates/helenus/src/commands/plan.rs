@@ -79,7 +79,7 @@ fn text(plan: &MachinePlan) -> String {
         text.push_str(&format!("\n{}: {}\n", line.what, line.value));
         text.push_str(&format!("  why: {}\n  source: {}\n", line.why, line.source));
         if let Some(promised) = &line.promised {
-            text.push_str(&format!("  promised: {promised}\n"));
+            text.push_str(&format!("  claimed effect: {promised}\n"));
         }
         if let Some(measured) = &line.measured {
             text.push_str(&format!("  measured: {measured}\n"));

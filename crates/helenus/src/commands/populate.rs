@@ -1,4 +1,4 @@
-//! `helenus populate`: flags into a filling, the load live, what is there in the end.
+//! `helenus populate`: flags into a request, the load live, what the tables hold in the end.
 //! Refuses clusters that are not this user's: it changes nodes' settings and relies on what it remembers.
 
 use crate::cli::doors::Doors;
@@ -14,7 +14,7 @@ use helenus_lab::populate::{
     self, PopulateError, PopulateEvent, PopulateRequest, PopulateStep, Populated, Verified,
 };
 use helenus_model::format::Format;
-use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
+use helenus_model::populate::{Beginning, Journal, TargetData, partitions_for};
 use helenus_model::seed::Seed;
 use helenus_model::units::{plural, thousands, whole};
 use serde::Serialize;
@@ -58,7 +58,7 @@ fn goes_on(context: &Context, request: &PopulateRequest) -> Option<String> {
         anew: false,
         ..request.clone()
     };
-    let all = request.filling.partitions;
+    let all = request.data.partitions;
     match populate::look(context, &request).ok()?.0 {
         Beginning::Anew => None,
         Beginning::From(from) => Some(format!(
@@ -117,17 +117,17 @@ pub(crate) fn request_of(
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
     };
-    let filling = Filling::new(&chosen.workload, partitions, Seed(flags.seed))?;
+    let data = TargetData::new(&chosen.workload, partitions, Seed(flags.seed))?;
     Ok(PopulateRequest {
         cluster,
         kube: kube.transpose()?,
-        filling,
+        data,
         rate_per_s: flags.rate,
         in_flight: flags.in_flight,
         consistency: flags.cl,
         replication_factor: flags.replication_factor.clone(),
         tries: flags.tries,
-        care: !flags.no_care && flags.on.is_none(),
+        raise_settings: !flags.no_care && flags.on.is_none(),
         verify: !flags.no_verify,
         anew: flags.anew,
         settle_within: flags.settle_within,
@@ -138,7 +138,7 @@ pub(crate) fn failure(error: PopulateError) -> CommandError {
     let hint = error.hint();
     let code = match error {
         PopulateError::Bench(error) => return bench::failure(*error),
-        PopulateError::Filling(_)
+        PopulateError::TargetData(_)
         | PopulateError::Resume(_)
         | PopulateError::Expected(_)
         | PopulateError::OtherTable { .. } => code::USAGE,
@@ -174,7 +174,7 @@ fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let cluster = flags.cluster.as_deref().unwrap_or_default();
     if flags.dry_run {
         let state = context.clusters.load(cluster)?;
-        let waits = helenus_cluster::care::is_raised(context, &state);
+        let waits = helenus_cluster::raised_settings::is_raised(context, &state);
         ui.note(if waits {
             "settings that a load has raised would be restored (--dry-run)"
         } else {
@@ -240,7 +240,7 @@ fn dry_run(request: &PopulateRequest, context: &Context, ui: &Ui) -> Result<u8, 
         }
     }
     let (beginning, raised) = populate::look(context, request).map_err(failure)?;
-    let filling = &request.filling;
+    let filling = &request.data;
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -259,7 +259,7 @@ fn dry_run(request: &PopulateRequest, context: &Context, ui: &Ui) -> Result<u8, 
             Beginning::Loaded => filling.partitions,
         },
         rate_per_s: request.rate_per_s,
-        care: request.care,
+        care: request.raise_settings,
         put_back_first: raised,
         verify: request.verify,
     };

@@ -58,9 +58,9 @@ pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
 /// A node that is shown as down although its process lives.
 fn silent_text(Silent { node, paused, why }: &Silent) -> String {
     if *paused {
-        return format!("{node} is paused: it is shown as down (DN), and its process lives");
+        return format!("{node} is paused: it is shown as down (DN), but its process is running");
     }
-    format!("{node} is shown as down (DN), but its process lives: {why}")
+    format!("{node} is shown as down (DN), but its process is running: {why}")
 }
 
 /// A cluster as data, and as nodetool prints it.

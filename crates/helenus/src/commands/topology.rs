@@ -172,7 +172,10 @@ fn text(shown: &Shown) -> String {
             text.push_str(&format!("  {rack}  {}\n", nodes.join(" ")));
         }
         if !dc.coordinators.is_empty() {
-            text.push_str(&format!("  coordinators  {}\n", dc.coordinators.join(" ")));
+            text.push_str(&format!(
+                "  coordinator-only  {}\n",
+                dc.coordinators.join(" ")
+            ));
         }
         let mut by_preset: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (node, preset) in &dc.presets {

@@ -5,11 +5,11 @@ use crate::commands::done::Done;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::process::Owner;
+use helenus_cluster::schema_file::{self, SchemaFile};
 use helenus_cluster::stack;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::Store;
@@ -144,7 +144,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     if let Some(schema) = &schema {
         tell_fits(Some(schema), &state.plan, ui);
         let name = state.plan.name.clone();
-        state = given::give(context, &name, schema, &mut |done, of| {
+        state = schema_file::give(context, &name, schema, &mut |done, of| {
             watcher.at("running the schema", done as u64, of as u64);
         })?;
     }
@@ -162,7 +162,7 @@ fn caution_open(request: &UpRequest, ui: &Ui) {
     let reached = request.addresses.filter(|first| !first.is_loopback());
     if let Some(first) = reached.filter(|_| !request.spec.security.auth) {
         ui.caution(&format!(
-            "whoever reaches {first} may read and write without a password: add --auth, and --tls"
+            "anyone who can reach {first} can read and write without a password: add --auth, and --tls"
         ));
     }
 }

@@ -8,15 +8,15 @@ use crate::commands::up::{
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::batch::{Outcome, at_once, names};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::with_causes;
 use helenus_cluster::event::Event;
-use helenus_cluster::given::{self, SchemaFile};
+use helenus_cluster::free_memory;
 use helenus_cluster::machine;
-use helenus_cluster::many::{Outcome, at_once, names};
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
-use helenus_cluster::room;
+use helenus_cluster::schema_file::{self, SchemaFile};
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
@@ -114,7 +114,7 @@ pub(crate) fn run(
     if request.stack.is_some() {
         let what = "--stack conflicts with --count: a stack belongs to one cluster";
         return Err(CommandError::new(code::USAGE, what)
-            .hint("`helenus stack up` adds one to a cluster that is there".to_owned()));
+            .hint("`helenus stack up` adds one to an existing cluster".to_owned()));
     }
     request.spec.clusters = count;
     request.owner = super::up::owner(flags)?;
@@ -129,7 +129,7 @@ pub(crate) fn run(
             format: Format::new("cluster-plan-list", 1),
             at_once,
             planned_bytes: plans.iter().map(|plan| memory::total(plan).0).sum(),
-            free_bytes: room::available(&context.clusters).0,
+            free_bytes: free_memory::available(&context.clusters).0,
             plans,
         };
         tell_unfetched(&request.source, context, ui);
@@ -184,7 +184,7 @@ fn give(
     for (done, outcome) in outcomes.iter_mut().enumerate() {
         shared.at("running the schema", done as u64, of);
         if outcome.result.is_ok() {
-            outcome.result = given::give(context, &outcome.name, schema, &mut |_, _| {});
+            outcome.result = schema_file::give(context, &outcome.name, schema, &mut |_, _| {});
         }
     }
 }

@@ -121,7 +121,7 @@ fn a_small_terminal_has_all_of_it() {
     insta::assert_snapshot!(shown(
         (80, 24),
         &picture(3, 30),
-        &["fault 'pause node1': holds"]
+        &["fault 'pause node1': active"]
     ));
 }
 

@@ -65,7 +65,7 @@ fn saving_restoring_listing_verifying_and_removing_are_told() {
     shot_live!(lab.run(&["baseline", "restore", "c", "one"]), @"
     exit code: 2
     --- standard error
-    error: the cluster c of baseline one does not exist any more
+    error: the cluster c of baseline one no longer exists
     hint: bring up another cluster with the same tokens, and name it: `helenus baseline restore c one --into NAME`
     ");
     shot_live!(lab.run(&["baseline", "rm", "c", "one", "--dry-run"]), @"

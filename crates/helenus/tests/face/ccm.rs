@@ -72,7 +72,7 @@ fn what_has_no_meaning_here_names_what_takes_its_place() {
     shot!(ccm(&lab, "updateconf read_request_timeout=7s"), @r#"
     exit code: 2
     --- standard error
-    error: "read_request_timeout=7s": this is no key with a value
+    error: "read_request_timeout=7s": this is not a key with a value
     hint: write 'key: value', such as 'read_request_timeout: 7s'
     "#);
     shot!(ccm(&lab, "switch tset"), @"

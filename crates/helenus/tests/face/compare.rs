@@ -231,7 +231,7 @@ fn a_file_that_is_no_side_is_told_with_its_line() {
     error: twice.toml:5: duplicate key
     $ --ab hosts.toml b.toml
     error: hosts.toml:5: hosts is not allowed in a side of a comparison
-    hint: each restart is a cluster of its own; leave the key out
+    hint: each restart has its own cluster; leave the key out
     $ --ab seed.toml b.toml
     error: seed.toml:5: seed is not allowed in a side of a comparison
     hint: both sides share their data: give the seed as `helenus compare --seed`

@@ -39,7 +39,7 @@ fn a_file_is_checked_and_shown() {
       rack3  node3
     eu
       rack1  node4 node5
-      coordinators  node6
+      coordinator-only  node6
 
     link     round trip  one way  jitter   loss         rate
     us > eu       93 ms    50 ms       -  0.1 %  1000 Mbit/s
@@ -131,7 +131,7 @@ fn presets_may_be_a_data_centre_s_or_a_node_s() {
     let eu = eu.split_once("\n\n").map_or("", |(eu, _)| eu);
     shot!(eu, @"
       rack1  node4 node5
-      coordinators  node6
+      coordinator-only  node6
       preset dev  node5 node6
       preset doc001  node4
     ");

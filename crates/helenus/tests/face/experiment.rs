@@ -301,7 +301,8 @@ levels = [
     assert!(file.contains("mmap"), "{file}");
     lab.write("mode.toml", &file);
     let text = lab.done(&["experiment", "check", "mode.toml"]);
-    let why = "\nnot testable here: it is about the disk, and there is no dataset ([populate])\n";
+    let why =
+        "\nnot testable here: the claim is about the disk, and there is no dataset ([populate])\n";
     assert!(text.contains(why), "{text}");
     let with_data = file.replace(
         "[[factor]]\nname",

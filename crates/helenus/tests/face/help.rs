@@ -1,7 +1,7 @@
 //! Help: every verb prints what docs/commands.md says of it, in a hundred columns, with examples.
 //! Refuses to keep a second copy of a help text.
 
-use crate::lab::TestLab;
+use crate::lab::{TestLab, words};
 
 /// Where the command reference lies, from here.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
@@ -93,25 +93,6 @@ fn documented() -> Vec<(String, Vec<String>)> {
         }
     }
     found
-}
-
-/// A command's words as a shell has them, up to a pipe, another command, a redirection, a comment, or a gap before what
-/// the page says of it.
-fn words(command: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    let command = command.split("   ").next().unwrap_or_default();
-    for letter in command.chars() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, '|' | '&' | ';' | '>' | '<' | '#') => break,
-            (None, ' ') => words.push(String::new()),
-            _ => words.last_mut().expect("a word").push(letter),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 #[test]

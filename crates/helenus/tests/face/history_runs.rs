@@ -111,8 +111,7 @@ fn the_list_and_a_run() {
     read  200  200  0  200  response  [ms]  [ms]  –  –  [ms]
       service  [ms]  [ms]  –  –  [ms]
     times in ms; – is a percentile with fewer than 10 samples above it
-    write was too short to judge whether it was steady
-    read was too short to judge whether it was steady
+    write, read: too short to judge whether it was steady
 
 
     generator: [figures]

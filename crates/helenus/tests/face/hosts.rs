@@ -99,13 +99,13 @@ fn hosts_and_nodes_must_match() {
     shot!(lab.run(&["hosts", "render", "-n", "3", "--hosts", "db=192.0.2.x"]), @r#"
     exit code: 2
     --- standard error
-    error: "192.0.2.x" is no IPv4 address, and no range such as 10.0.0.11-16
+    error: "192.0.2.x" is neither an IPv4 address nor a range such as 10.0.0.11-16
     hint: for example 10.0.0.11-16, or db1=10.0.0.11,db2=10.0.0.12, or big=10.0.0.11+10.0.0.12 for two nodes on one host
     "#);
     shot!(lab.run(&["hosts", "render", "-n", "3", "--as", "swarm", "--hosts", "192.0.2.1-3"]), @"
     exit code: 2
     --- standard error
-    error: swarm places the nodes by itself: it takes no list of hosts
+    error: swarm assigns nodes to hosts itself and takes no list of hosts
     hint: leave --hosts out; --network host puts one node on each host
     ");
     shot!(lab.run(&["run", "kv", "--on", "host:demo"]), @r#"
@@ -178,7 +178,7 @@ fn an_inventory_of_others_has_the_nodes_and_their_hosts() {
     shot!(lab.run(&["hosts", "render", "--from", "yaml/cassandra.yaml"]), @"
     exit code: 2
     --- standard error
-    error: yaml/cassandra.yaml is no inventory, no Compose file and no Kubernetes manifest
+    error: yaml/cassandra.yaml is not an inventory, a Compose file or a Kubernetes manifest
     hint: a topology in TOML is named without --from
     ");
 }
@@ -221,7 +221,7 @@ fn what_is_missing_is_named_before_anything_is_fetched() {
     exit code: 2
     --- standard error
     error: no cluster "demo" was brought up on hosts
-    hint: helenus hosts up NAME makes one
+    hint: helenus hosts up NAME creates one
     "#);
     let dry = [&words[..], &["--dry-run"]].concat();
     assert!(
@@ -241,7 +241,7 @@ fn a_host_that_is_down_is_named_with_what_to_do() {
     --- standard error
     error: demo-1 failed
       | demo-1: Failed to connect to the host via ssh: ssh: connect to host 192.0.2.11 port 22: No route to host (Gathering Facts)
-    hint: start the host and its sshd; the other hosts were left as they are, and the same line goes on; helenus hosts rm demo --forget, if its hosts are gone
+    hint: start the host and its sshd; the other hosts are unchanged, and the same command continues; helenus hosts rm demo --forget, if its hosts are gone
     ");
     assert!(
         lab.done(&["hosts", "status", "--format", "json"])
@@ -287,7 +287,7 @@ fn what_was_removed_is_forgotten() {
     exit code: 2
     --- standard error
     error: no cluster "demo" was brought up on hosts
-    hint: helenus hosts up NAME makes one
+    hint: helenus hosts up NAME creates one
     "#);
 }
 

@@ -194,7 +194,7 @@ fn a_pipe_that_nobody_reads_is_not_waited_for_by_a_report() {
     let run = "run standard1 --cluster c --ops write=1 --count 20 --rate 200 --warmup 0s";
     lab.measured(&run.split(' ').collect::<Vec<_>>());
     for (file, told) in [
-        ("pipe.yaml", "it is a named pipe that nobody reads"),
+        ("pipe.yaml", "it is a named pipe without a reader"),
         ("folder.yaml", "it is a folder"),
     ] {
         assert_eq!(wrong(&lab, "report r1 --out FILE", file, told), None);

@@ -104,7 +104,7 @@ fn a_secret_is_written_for_its_owner_and_shown_to_nobody() {
     exit code: 2
     --- standard error
     error: a value of the Secret is missing
-    hint: say where it is with --user-env, --user-file or --user
+    hint: name its file or variable with --user-env, --user-file or --user
     ");
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn ready() -> String {
     format!(r#"{{"items": [{}]}}"#, serves(0))
 }
 
-/// A lab with one context, and a cluster that is there as soon as it is applied.
+/// A lab with one context, and an existing cluster as soon as it is applied.
 pub(crate) fn lab() -> TestLab {
     let mut lab = TestLab::new();
     lab.program("bin/kubectl", KUBECTL);
@@ -258,7 +258,7 @@ fn a_cluster_in_pods_is_filled_by_its_name() {
     exit code: 4
     --- standard error
     error: 1 of demo not ready: demo/demo-datacenter1-rack1-0
-    hint: helenus kube wait demo says what they wait for
+    hint: helenus kube wait demo shows what they wait for
     ");
 }
 
@@ -273,8 +273,8 @@ fn what_exists_and_is_another_s_is_not_touched() {
     exit code: 2
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
-    error: Namespace demo exists already and is not of this cluster
-    hint: give the cluster another --name; --namespace puts it into a namespace of yours
+    error: Namespace demo already exists and does not belong to this cluster
+    hint: use another --name, or another namespace with --namespace
     ");
     assert!(!read(&lab, "words").contains(" apply "));
     assert!(read(&lab, "asked").contains("kind: Namespace"));
@@ -320,8 +320,8 @@ fn a_context_is_named_where_there_are_several_and_is_the_same_ever_after() {
     shot!(lab.run(&["kube", "wait", "demo"]), @"
     exit code: 2
     --- standard error
-    error: context kind-a leads to https://192.0.2.9:6443 now; the cluster was applied to https://192.0.2.1:6443
-    hint: set KUBECONFIG to the file that was used then
+    error: context kind-a now points to https://192.0.2.9:6443; the cluster was applied to https://192.0.2.1:6443
+    hint: set KUBECONFIG to the file that was used when the cluster was applied
     ");
     shot!(lab.run(&["kube", "wait", "dem"]), @r#"
     exit code: 2
@@ -534,6 +534,6 @@ fn operators_that_are_not_there_are_named() {
     exit code: 3
     --- standard error
     error: kubectl is not on the PATH
-    hint: install kubectl: it is a single program, and most systems have a package of it
+    hint: install kubectl: it is a single binary, and most systems package it
     ");
 }

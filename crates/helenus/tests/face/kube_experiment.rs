@@ -50,7 +50,7 @@ fn a_plan_says_where_the_runs_are_and_asks_nobody() {
     heap    restart  96M, 128M
     reads   live     many, few
     4 combinations; a block has 3 restarts and 12 runs, the first restart twice
-    on kube:demo: each restart starts its 1 node anew, without data; at the end they start as they were before
+    on kube:demo: each restart starts its 1 node again, without data; at the end they start with their previous settings
     1 blocks: 3 restarts, 12 runs, about 6 min 42 s; 100 MiB of disk, 313 MiB of memory at once; seed 7
     nothing is claimed of fewer than 6 blocks
 
@@ -82,13 +82,13 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     shot!(check("key = \"heap\"", "key = \"memory\""), @"
     exit code: 2
     --- standard error
-    error: other.toml:16: memory cannot be changed in a cluster that is there: a node's limit was decided when the cluster was brought up
+    error: other.toml:16: memory cannot be changed in an existing cluster: a node's limit was decided when the cluster was brought up
     hint: vary heap
     ");
     shot!(check("[workload]", "nodes = \"3\"\n[workload]"), @"
     exit code: 2
     --- standard error
-    error: other.toml:7: nodes cannot be changed in a cluster that is there: the nodes are those that are there
+    error: other.toml:7: nodes cannot be changed in an existing cluster: the nodes already exist
     hint: bring up a cluster with others
     ");
     shot!(check("[\"concurrent_reads=2\"]", "[\"key_cache_size=1MiB\"]"), @r#"
@@ -100,7 +100,7 @@ fn what_pods_cannot_have_is_told_with_its_line() {
     shot!(check("[workload]", "[populate]\npartitions = 1000\n[workload]"), @"
     exit code: 2
     --- standard error
-    error: other.toml: populate cannot be changed in a cluster that is there: data is restored from folders of a local cluster
+    error: other.toml: populate cannot be changed in an existing cluster: data is restored from folders of a local cluster
     hint: leave [populate] out: let [warm], or a phase of the runs, write what is read
     ");
     shot!(check("key = \"heap\"", "key = \"on\""), @"
@@ -133,8 +133,8 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     shot!(lab.run(&run), @"
     exit code: 2
     --- standard error
-    error: demo has keyspaces: mine; an experiment drops what its runs made, again and again
-    hint: use a cluster of its own, or drop what is of no use: helenus kube cql demo -e 'DROP KEYSPACE mine'
+    error: demo has keyspaces: mine; an experiment drops keyspaces between its runs and needs an empty cluster
+    hint: use another cluster, or drop the keyspaces that you no longer need: helenus kube cql demo -e 'DROP KEYSPACE mine'
     ");
     lab.write("kube/cql", &nothing);
     lab.write("kube/pods", NOBODY);
@@ -142,7 +142,7 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     exit code: 4
     --- standard error
     error: demo has no pods
-    hint: helenus kube wait demo says what they wait for
+    hint: helenus kube wait demo shows what they wait for
     ");
     lab.write("kube/pods", &ready());
     lab.write("kube/server", "https://192.0.2.9:6443");
@@ -161,7 +161,7 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     shot!(lab.run(&run), @"
     exit code: 2
     --- standard error
-    error: pods.toml: heap=96M reads=many: it is not known with which settings demo was asked for
+    error: pods.toml: heap=96M reads=many: the settings that demo was created with are not known
     hint: bring it up once more, from its topology or its flags: helenus kube up --name demo …
     ");
     assert_eq!(

@@ -168,7 +168,7 @@ fn one_command_brings_it_up_and_loads_it_as_its_superuser() {
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace lab
     error: no pod of demo is ready
-    hint: helenus kube wait demo says what they wait for
+    hint: helenus kube wait demo shows what they wait for
     "#);
 }
 
@@ -237,7 +237,7 @@ fn a_secret_of_one_s_own_is_looked_at_before_anything_is_applied() {
     hint: write privateKey.encoding: PKCS8 in cert-manager's Certificate
 
     context kind-a (https://192.0.2.1:6443), namespace lab
-    error: the certificate in Secret lab/demo-tls does not prove that a node is of demo
+    error: the certificate in Secret lab/demo-tls is not valid for the nodes of demo
       caused by: the authority's text contains no certificate
     hint: ca.crt must have signed it, and demo be among the dnsNames in cert-manager's Certificate
 
@@ -247,8 +247,8 @@ fn a_secret_of_one_s_own_is_looked_at_before_anything_is_applied() {
     exit code: 2
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace lab
-    error: there is no Secret demo-tls in namespace lab
-    hint: make it before, such as by a Certificate of cert-manager with secretName: demo-tls; --namespace puts the cluster into a namespace that is there
+    error: no Secret demo-tls in namespace lab
+    hint: create it first, for example with a cert-manager Certificate that has secretName: demo-tls; --namespace puts the cluster into an existing namespace
     "#);
     assert_eq!(read(&lab, "applied"), "");
 }

@@ -42,14 +42,14 @@ fn what_cannot_be_told_again_is_refused_with_its_cure() {
     shot!(run(&["standard1", "--ops", "read=1"]), @"
     exit code: 2
     --- standard error
-    error: --ledger: none of the operations of the run writes
+    error: --ledger: no operation of the run writes
     hint: add one that writes with --ops, such as write=1
     ");
     shot!(run(&["counter1"]), @"
     exit code: 2
     --- standard error
     error: --ledger: insert adds to counters, and a sum does not show which writes it contains
-    hint: a ledger is kept of tables with a regular column of a plain type
+    hint: a ledger needs a table with a regular column of a native type
     ");
     let path = lab.write("events.yaml", PROFILE);
     let path = path.to_string_lossy();
@@ -110,7 +110,7 @@ fn ledgers_that_there_are_not() {
     --- standard error
     error: the ledger ./nowhere.ledger cannot be read
       caused by: No such file or directory (os error 2)
-    hint: give its present path; a run that ended before it started has none
+    hint: give its current path; a run that ended before it started has no ledger
     ");
     let path = lab.write("short.ledger", "HELENUSL");
     shot!(lab.run(&["ledger", "show", &path.to_string_lossy()]), @"
@@ -118,7 +118,7 @@ fn ledgers_that_there_are_not() {
     --- standard error
     error: the ledger [LAB]/short.ledger cannot be used
       caused by: it ends before its first record
-    hint: the generator was ended before it wrote anything
+    hint: the generator ended before it wrote anything
     ");
 }
 

@@ -73,13 +73,13 @@ fn wrong_machines_and_plans_are_refused_with_the_cure() {
     shot!(lab.run(&["plan", "--from", "8 coers, 64 GB"]), @r#"
     exit code: 2
     --- standard error
-    error: "8 coers" says nothing of a machine
+    error: "8 coers" does not describe a machine
     hint: did you mean cores?
     "#);
     shot!(lab.run(&["plan", "--from", "1 core, 200 MB"]), @"
     exit code: 2
     --- standard error
-    error: 200 MiB of memory hold no node of Cassandra 5.0.9: the least comes to 259 MiB
+    error: 200 MiB of memory is too little for a node of Cassandra 5.0.9: the smallest needs 259 MiB
     hint: plan for a machine with more memory; the smallest node here is `helenus up --preset tiny`
     ");
     lab.write(
@@ -163,7 +163,7 @@ fn production_settings_are_held_against_a_machine() {
 
     max-map-count: every mapped SSTable takes maps; without one a node stops; Cassandra's own start-up checks
     read-ahead: small random reads throw away what is read ahead; Intel's tuning guide for Cassandra on Xeon, start-up script
-      promised: up to 100 % more throughput, for rows of about 1 KB, mostly read
+      claimed effect: up to 100 % more throughput, for rows of about 1 KB, mostly read
       measured: read-ahead=8K -2.0 % (-5.2 % to +1.3 %) on two processors: no difference above 5.2 %; docs/experiments/xeon-guide.md
     ");
     let good = ["doctor", "--production", "--from", "4 processors, 8 GB"];

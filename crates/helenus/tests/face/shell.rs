@@ -160,7 +160,7 @@ fn an_installed_cqlsh_is_handed_the_terminal_on_request_only() {
     exit code: 3
     --- standard error
     error: no installed cqlsh on PATH
-    hint: install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has a session of its own
+    hint: install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has its own shell
     ");
     lab.program("bin/cqlsh", "#!/bin/sh\necho \"cqlsh $@\"\n");
     let said = lab.done(&["cql", "c", "--installed"]);

@@ -50,7 +50,7 @@ fn what_no_stack_can_have_is_refused() {
     shot!(lab.run(&["stack", "up", "--auth", "--dry-run"]), @"
     exit code: 2
     --- standard error
-    error: a stack cannot have --auth: its parts have no login and no certificate, and stand outside of a cluster's network
+    error: a stack does not support --auth: its parts have no credentials or certificates, and run outside the cluster's network
     hint: leave it out; `helenus up` starts such a cluster without a stack
     ");
     shot!(lab.run(&["stack", "up", "--without", "grafana"]), @"
@@ -64,21 +64,21 @@ fn what_no_stack_can_have_is_refused() {
     shot!(lab.run(&["stack", "up", "--gateway", "stargate"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'stargate' for '--gateway <GATEWAY>': "stargate" is no gateway: write coordinator, none, or the address and port of one that you run
+    error: invalid value 'stargate' for '--gateway <GATEWAY>': "stargate" is not a gateway: write coordinator, none, or the address and port of one that you run
 
     For more information, try '--help'.
     "#);
     shot!(lab.run(&["stack", "up", "--gateway", "none", "--gateway-heap", "300M"]), @"
     exit code: 2
     --- standard error
-    error: --gateway-heap is of no use without nodes that only coordinate
+    error: --gateway-heap requires coordinator-only nodes
     hint: add --coordinators 1, or leave it out
     ");
     shot!(lab.run(&["stack", "up", "--reaper-jar", "/no/such.jar", "--without", "metrics", "--dry-run"]), @"
     exit code: 2
     --- standard error
-    error: there is no jar at /no/such.jar
-    hint: name a jar of Reaper that runs by itself
+    error: no such jar: /no/such.jar
+    hint: name an executable jar of Reaper
     ");
 }
 

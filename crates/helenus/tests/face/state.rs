@@ -196,14 +196,14 @@ fn a_broken_state_file_is_told_and_removed() {
     good/node1  running  5.0.9  tiny  [address]:[port]  [pid]  [size]  [size]  [size]  [size]
 
     bad is broken: cannot read the state of cluster bad: EOF while parsing a value at line 1 column 12
-    `helenus rm bad` removes it, whatever is in it
+    `helenus rm bad` deletes the cluster and all its data
     ");
     shot!(lab.run(&["stop", "bad"]), @"
     exit code: 2
     --- standard error
     error: cannot read the state of cluster bad
       caused by: EOF while parsing a value at line 1 column 12
-    hint: `helenus rm bad` removes it, whatever is in it
+    hint: `helenus rm bad` deletes the cluster and all its data
     ");
     assert_eq!(lab.states("bad").0, "broken");
     // Its node still runs, and its claim of an address is still there.
@@ -230,7 +230,7 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     --- standard error
     error: cannot read the state of cluster c
       caused by: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
-    hint: `helenus rm c` removes it, whatever is in it
+    hint: `helenus rm c` deletes the cluster and all its data
     "#);
     shot_live!(lab.run(&["list"]), @r#"
     exit code: 0
@@ -239,7 +239,7 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     c  broken
 
     c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
-    `helenus rm c` removes it, whatever is in it
+    `helenus rm c` deletes the cluster and all its data
     "#);
     assert_eq!(fs_err::read_to_string(&file).expect("a state"), newer);
 }
@@ -255,7 +255,7 @@ fn a_cluster_without_a_state_file_is_broken_and_removable() {
     half  broken
 
     half is broken: cannot read the state of cluster half: failed to open file `[LAB]/home/state/clusters/half/cluster.json`: No such file or directory (os error 2)
-    `helenus rm half` removes it, whatever is in it
+    `helenus rm half` deletes the cluster and all its data
     ");
     shot_live!(lab.run(&["rm", "half"]), @"
     exit code: 0
@@ -279,13 +279,13 @@ fn a_cluster_that_another_helenus_works_on() {
     shot!(lab.run(&["stop", "c"]), @"
     exit code: 2
     --- standard error
-    error: another helenus is at work on cluster c
+    error: another helenus is working on cluster c
     hint: wait until it is done, or stop it
     ");
     shot!(lab.run(&["rm", "c"]), @"
     exit code: 2
     --- standard error
-    error: another helenus is at work on cluster c
+    error: another helenus is working on cluster c
     hint: wait until it is done, or stop it
     ");
     assert!(up.runs());

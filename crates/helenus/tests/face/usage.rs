@@ -481,7 +481,7 @@ fn places() {
     shot!(bare().run(&["bench", "--hosts", "db1.example"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is no IP address, and no host name that leads to one
+    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is neither an IP address nor a host name that resolves to one
 
     For more information, try '--help'.
     "#);

@@ -319,6 +319,25 @@ impl Drop for TestLab {
     }
 }
 
+/// A command's words as a shell has them, up to a pipe, another command, a redirection, a comment, or a gap before what
+/// the page says of it.
+pub(crate) fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let command = command.split("   ").next().unwrap_or_default();
+    for letter in command.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '|' | '&' | ';' | '>' | '<' | '#') => break,
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().expect("a word").push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// A command that runs; killed when dropped before its end.
 #[derive(Debug)]
 pub(crate) struct Running {

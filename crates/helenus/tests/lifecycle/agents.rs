@@ -350,20 +350,20 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     exit code: 2
     --- standard error
     error: the load agent OF-THE-AGENT refuses: the token is not the one that it printed
-    hint: each `helenus load-agent` prints a token of one command: take the last one
+    hint: each start of `helenus load-agent` prints a new token: use the last one
     ");
     let other = format!("sha256:{} {}\n", "0".repeat(64), "0".repeat(64));
     let other = token(&lab, "other", &other);
     shot!(run(&["--agent", &agent.address, "--agent-token-from", &other]), @"
     exit code: 2
     --- standard error
-    error: the load agent OF-THE-AGENT has a certificate without a token here: OF-THE-AGENT
-    hint: take the line that this agent printed; if it is the right one, somebody else answers at that address
+    error: no token is known for the certificate of load agent OF-THE-AGENT: OF-THE-AGENT
+    hint: use the line that this agent printed; if you did, another program answers at that address
     ");
     shot!(run(&["--agent", &agent.address]), @"
     exit code: 2
     --- standard error
-    error: the load agent OF-THE-AGENT listens, and there is no token for it
+    error: no token is known for load agent OF-THE-AGENT
     hint: --agent-token-from names a 0600 file or a variable with the lines that the agents printed
     ");
     shot!(run(&["--agent", "127.0.0.1:1", "--agent-token-from", &tokens]), @"
@@ -383,15 +383,15 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     shot!(said.replace(&at, "OF-THE-MAILER"), @"
     exit code: 3
     --- standard error
-    error: no encrypted connection to the load agent OF-THE-MAILER
+    error: cannot open an encrypted connection to the load agent OF-THE-MAILER
       caused by: received corrupt message of type InvalidContentType
-    hint: is it the address of `helenus load-agent --listen`?
+    hint: check that `helenus load-agent --listen` printed this address
     ");
     answers.join().expect("no panic");
     shot!(run(&["--agent", "echo Welcome to this machine; cat"]), @r#"
     exit code: 3
     --- standard error
-    error: what answers at `echo Welcome to this machine; cat` is no load agent: it said "Welcome to this machine"
+    error: `echo Welcome to this machine; cat` is not a load agent: it answered "Welcome to this machine"
     hint: the address must be that of `helenus load-agent --listen`; a command must print nothing before `helenus load-agent --stdio` does
     "#);
     shot!(run(&["--agent", "echo Permission denied >&2; exit 255"]), @"
@@ -408,7 +408,7 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
         "{said}"
     );
     assert!(
-        said.contains("hint: put the same helenus on both machines"),
+        said.contains("hint: install the same version of helenus on both machines"),
         "{said}"
     );
     shot!(run(&["--agent", "10.255.255.1:7077", "--agent-token-from", &tokens]), @"
@@ -453,7 +453,7 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     exit code: 2
     --- standard error
     error: [LAB]/garbage has no tokens of load agents: line 1 has no fingerprint such as sha256:0123…, 64 digits
-    hint: each line is as `helenus load-agent --listen` printed it
+    hint: use the lines that `helenus load-agent --listen` printed
     ");
     fs_err::set_permissions(
         lab.path("garbage"),
@@ -469,8 +469,8 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     shot!(lab.run(&["run", "kv", "--count", "9", "--agent", "host1:7077"]), @"
     exit code: 2
     --- standard error
-    error: agents need a cluster that is there: an ephemeral one is for this machine
-    hint: name it with --cluster or --hosts, with addresses that the agents reach
+    error: agents need an existing cluster: an ephemeral one is for this machine
+    hint: name it with --cluster or --hosts, with addresses that the agents can reach
     ");
     // Nobody's attempt took the agent's one command, and none is in the history.
     assert_eq!(

@@ -142,7 +142,7 @@ fn a_rate_that_no_side_has_is_found_once() {
     let told = &said.err;
     assert!(told.contains("one run of A finds the rate"), "{said}");
     assert!(
-        told.contains("every restart without a rate of its own runs at "),
+        told.contains("every restart without its own rate runs at "),
         "{said}"
     );
     let listed = lab.json(&["history"]);

@@ -118,20 +118,20 @@ fn a_full_disk_holds_until_it_is_healed() {
     shot!(lab.run(&["fault", "c", "disk-full", "2"]), @"
     exit code: 0
     --- standard output
-    c: disk-full node2 holds (node2); `helenus heal c node2` ends it
+    c: disk-full node2 is active (node2); `helenus heal c node2` ends it
     ");
     assert_eq!(free(&lab, "node2"), 0);
     assert!(free(&lab, "node1") > 100 << 20);
     let listed = lab.done(&["list"]);
     assert!(
-        listed.contains("disk-full node2 holds in c: `helenus heal c node2` ends it"),
+        listed.contains("disk-full node2 is active in c: `helenus heal c node2` ends it"),
         "{listed}"
     );
     shot!(lab.run(&["fault", "c", "disk-full", "node2"]), @"
     exit code: 2
     --- standard error
-    error: 'disk-full node2' cannot be applied to node2 of c: 'disk-full node2' already holds there
-    hint: `helenus fault c` lists what holds, `helenus heal c --all` ends it
+    error: 'disk-full node2' cannot be applied to node2 of c: 'disk-full node2' is already active there
+    hint: `helenus fault c` lists active faults, `helenus heal c --all` ends it
     ");
     // A node that bears it is left alone.
     let before = pid(&lab, 2);
@@ -324,8 +324,8 @@ fn a_disk_whose_data_is_gone_is_not_begun_anew() {
     shot!(lab.run(&["start", "c"]), @"
     exit code: 4
     --- standard error
-    error: the disk of node1 is gone, and its data with it
-    hint: it was in memory, and ended with the machine or with the shell that it was mounted in: `helenus baseline restore c` brings a saved state back, `helenus rm c` removes the rest
+    error: the disk of node1 and its data are gone
+    hint: it was in memory, and was lost with the machine or the shell that mounted it: `helenus baseline restore c` restores a saved state, `helenus rm c` removes the rest
     ");
     assert_eq!(mounts(&lab), Vec::<PathBuf>::new());
 }
@@ -350,8 +350,8 @@ fn who_may_not_mount_is_told_at_once() {
     shot!(said, @"
     exit code: 3
     --- standard error
-    error: disks of limited size must be mounted, and this user may not mount
-    hint: run as root (in a container with CAP_SYS_ADMIN), or all of it in a shell of `unshare --user --map-root-user --mount`, or leave --disk out
+    error: size-limited disks need permission to mount file systems
+    hint: run as root (in a container with CAP_SYS_ADMIN), or run every command in a shell started by `unshare --user --map-root-user --mount`, or leave --disk out
     ");
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
 }
@@ -381,7 +381,7 @@ fn what_else_is_mounted_in_a_cluster_s_folder_keeps_rm_away() {
     kept
     removed c: 1 node (1 running), [size] in [LAB]/home/state/clusters/c
     --- standard error
-    error: [LAB]/home/state/clusters/c/other is mounted there and is not a node's disk
+    error: [LAB]/home/state/clusters/c/other is a mounted file system, but not a node's disk
     hint: unmount it first: umount [LAB]/home/state/clusters/c/other
     ");
     let listed = fs_err::read_to_string(lab.path("list.txt")).expect("a list");

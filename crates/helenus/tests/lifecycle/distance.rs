@@ -350,13 +350,13 @@ fn a_network_that_is_gone_is_told_and_made_anew() {
     shot_live!(lab.run(&["link", "wan"]), @"
     exit code: 3
     --- standard error
-    error: the network of cluster wan is gone: its keeper does not run
+    error: the network of cluster wan is gone: its keeper is not running
     hint: `helenus start wan` creates it again and starts the nodes in it
     ");
     let exec = lab.run(&["exec", "wan", "--", "true"]);
     assert_eq!(exec.code, "3", "{exec}");
     assert!(
-        exec.err.contains("is gone: its keeper does not run"),
+        exec.err.contains("is gone: its keeper is not running"),
         "{exec}"
     );
     let before = lab.node_pids();
@@ -394,7 +394,7 @@ fn where_namespaces_are_forbidden_one_error_names_the_setting() {
     shot!(said, @r"
     exit code: 3
     --- standard error
-    error: the cluster's network cannot be made: cannot make a user namespace: Operation not permitted (os error 1)
+    error: cannot create the cluster's network: cannot make a user namespace: Operation not permitted (os error 1)
     hint: set kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) and user.max_user_namespaces above 0, or run as root
     ");
     assert!(!lab.cluster("wan").exists());

@@ -421,7 +421,7 @@ fn a_person_s_cluster_of_the_experiment_s_name_stays() {
     --- standard error
     caution: nothing is claimed of fewer than 6 blocks
     what has run is kept; to resume: helenus experiment resume e1
-    error: e1 stopped: your cluster exp1 has the name that this experiment needs for its own
+    error: e1 stopped: your cluster exp1 has the name that this experiment needs for the cluster it creates
     hint: `helenus rm exp1`, or another HELENUS_HOME for the experiment
     ");
     assert_eq!(lab.states("exp1").1, ["running"]);

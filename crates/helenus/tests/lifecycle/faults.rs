@@ -45,25 +45,25 @@ fn what_is_killed_is_started_again() {
     shot!(lab.run(&["fault", "c", "kill", "2"]), @"
     exit code: 0
     --- standard output
-    c: kill node2 holds (node2); `helenus heal c node2` ends it
+    c: kill node2 is active (node2); `helenus heal c node2` ends it
     ");
     assert_eq!(nodes(&lab), ["running", "stopped", "running"]);
     shot_live!(lab.run(&["fault", "c"]), @"
     exit code: 0
     --- standard output
     fault  reaches  since  ends in  state
-    kill node2  node2  [time]  -  holds
+    kill node2  node2  [time]  -  active
     ");
     let listed = lab.done(&["list"]);
     assert!(
-        listed.contains("kill node2 holds in c: `helenus heal c node2` ends it"),
+        listed.contains("kill node2 is active in c: `helenus heal c node2` ends it"),
         "{listed}"
     );
     shot!(lab.run(&["fault", "c", "kill", "node2"]), @"
     exit code: 2
     --- standard error
-    error: 'kill node2' cannot be applied to node2 of c: 'kill node2' already holds there
-    hint: `helenus fault c` lists what holds, `helenus heal c --all` ends it
+    error: 'kill node2' cannot be applied to node2 of c: 'kill node2' is already active there
+    hint: `helenus fault c` lists active faults, `helenus heal c --all` ends it
     ");
     lab.done(&["fault", "c", "pause", "1"]);
     shot!(lab.run(&["heal", "c"]), @"
@@ -75,7 +75,7 @@ fn what_is_killed_is_started_again() {
     shot!(lab.run(&["heal", "c", "node3"]), @"
     exit code: 2
     --- standard error
-    error: no fault of cluster c holds at node3
+    error: no fault of cluster c is active at node3
     hint: did you mean node1?
     ");
     shot!(lab.run(&["heal", "c", "2"]), @"
@@ -93,7 +93,7 @@ fn what_is_killed_is_started_again() {
     shot!(lab.run(&["fault", "c"]), @"
     exit code: 0
     --- standard output
-    no fault holds in c
+    no fault is active in c
     ");
 }
 
@@ -288,7 +288,7 @@ fn a_slowed_node_has_a_quota_until_it_is_healed() {
         exit code: 2
         --- standard error
         error: node1 is already limited to 50 % of a processor
-        hint: slow it to less
+        hint: use a lower percentage
         ");
     }
     lab.done(&["fault", "c", "slow", "10%", "node1"]);
@@ -338,7 +338,7 @@ fn links_nodes_racks_and_data_centers_are_cut_and_joined() {
     shot!(lab.run(&["fault", "c", "partition", "DC2"]), @"
     exit code: 0
     --- standard output
-    c: partition DC2 holds (DC2 > DC1, DC1 > DC2); `helenus heal c DC2` ends it
+    c: partition DC2 is active (DC2 > DC1, DC1 > DC2); `helenus heal c DC2` ends it
     ");
     assert_eq!(cut(), 2);
     assert!(!reaches(&lab, "node1", "node4") && reaches(&lab, "node1", "node2"));
@@ -506,7 +506,7 @@ fn a_fault_that_cannot_be_made_disqualifies_and_ctrl_c_heals() {
     assert_eq!(said.code, "5", "{said}");
     assert!(
         said.err
-            .contains("could not be made: another helenus is at work on cluster c"),
+            .contains("could not be made: another helenus is working on cluster c"),
         "{said}"
     );
     let told: Value = serde_json::from_str(&said.out).expect("JSON");

@@ -157,11 +157,11 @@ fn nodes_and_generator_have_processors_apart() {
         ),
         (
             "up d --gateway-heap 80M",
-            "error: --gateway-heap is of no use without nodes that only coordinate",
+            "error: --gateway-heap requires coordinator-only nodes",
         ),
         (
             "up d --instances 1 --node-cpus 0",
-            "error: --node-cpus and a plan of instances each say where nodes run",
+            "error: --node-cpus and a plan of instances both decide where nodes run",
         ),
     ] {
         let said = lab.run(&words.split(' ').collect::<Vec<_>>());

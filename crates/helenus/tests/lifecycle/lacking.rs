@@ -123,7 +123,7 @@ fn a_disk_that_cannot_be_made_slower() {
     shot!(up.end(), @"
     exit code: 3
     --- standard error
-    error: the nodes' disk cannot be slowed down: [LAB]/home/state is on tmpfs, which has no block device of its own
+    error: the nodes' disk cannot be slowed down: [LAB]/home/state is on tmpfs, which has no separate block device
     hint: leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` shows what the system allows, and HELENUS_HOME puts the nodes on another disk
     ");
 }

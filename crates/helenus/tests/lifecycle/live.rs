@@ -78,7 +78,7 @@ fn notes_wait_until_the_screen_is_gone() {
     at.expect(TAKEN);
     at.expect("Notes");
     at.expect(GIVEN_BACK);
-    at.expect("pause node1': holds");
+    at.expect("pause node1': active");
     at.expect("healed");
     let _a_busy_machine_may_disqualify = at.end();
 }

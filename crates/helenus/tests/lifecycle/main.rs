@@ -14,6 +14,7 @@ mod collect;
 mod compare;
 mod disks;
 mod distance;
+mod documents;
 mod experiment;
 mod faults;
 mod given;

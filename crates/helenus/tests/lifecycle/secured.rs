@@ -10,7 +10,7 @@ fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
     let lab = TestLab::fake("ready");
     let said = lab.run(&["up", "c", "--auth"]);
     assert_eq!(said.code, "4", "{said}");
-    let text = "node1 still lets the stock superuser log in";
+    let text = "the default superuser can still log in to node1";
     assert!(said.err.contains(text), "{said}");
     let listed = lab.run(&["list"]);
     assert!(listed.out.contains("stopped"), "{listed}");

@@ -216,7 +216,7 @@ fn status_of_busy_nodes_after_a_kill_has_its_table() {
     let status = lab.run(&["status", "c"]);
     let rows = |word: &str| status.out.lines().filter(|l| l.starts_with(word)).count();
     assert_eq!((rows("UN  "), rows("DN  ")), (1, 2), "{status}");
-    shot!(status.err, @"caution: node2 is paused: it is shown as down (DN), and its process lives");
+    shot!(status.err, @"caution: node2 is paused: it is shown as down (DN), but its process is running");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::home::{Home, Said};
 use helenus_cluster::mbeans::Mbeans;
-use helenus_model::populate::CARED_FOR;
+use helenus_model::populate::RAISED_SETTINGS;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ fn settings(home: &Home) -> Vec<Value> {
     let state = context.clusters.load("c").expect("the state");
     let mbeans = Mbeans::of(&context, &state, "node1").expect("the agent");
     let read = |attribute: &&str| mbeans.read(STORAGE, attribute).expect("an attribute");
-    CARED_FOR.iter().map(read).collect()
+    RAISED_SETTINGS.iter().map(read).collect()
 }
 
 fn journal(home: &Home) -> Value {

@@ -299,7 +299,8 @@ pub(crate) fn a_vector_is_refused_before_5_0(java: &str) {
     ];
     let said = home.helenus(&words);
     assert_eq!(said.code, 2, "{said}");
-    let reason = "types.every.ve is a vector<float, 3>, which came with Cassandra 5.0: c is 4.1.10";
+    let reason =
+        "types.every.ve is a vector<float, 3>, which needs Cassandra 5.0 or later: c is 4.1.10";
     assert!(said.stderr.contains(reason), "{said}");
     // All the others are written and read back there too.
     write("");

@@ -60,7 +60,7 @@ pub(crate) const TESTS: &[&str] = &["insta", "libtest-mimic", "proptest", "rcgen
 
 /// Outside crates and the rooms that may use them. A new line is a decision; a new room on a line is one too.
 pub(crate) const OWNERS: &[(&str, &[&str])] = &[
-    // The command line alone knows flags, colours, progress, local time and interrupts.
+    // The command line alone knows flags, colours, progress and interrupts.
     ("anstream", &["helenus"]),
     ("clap", &["helenus"]),
     ("clap_complete", &["helenus"]),
@@ -76,7 +76,7 @@ pub(crate) const OWNERS: &[(&str, &[&str])] = &[
         "signal-hook",
         &["helenus", "helenus-fake-node", "helenus-load"],
     ),
-    // Topologies are a file that people write; its lines are told by the reader of them.
+    // Topologies are a file that people write; the reader of it names the line of a mistake.
     ("toml", &["helenus", "helenus-model"]),
     ("tracing-subscriber", &["helenus"]),
     ("etcetera", &["helenus-cluster"]),
@@ -214,7 +214,7 @@ pub(crate) const BANNED_DIRECTLY: &[(&str, &str)] = &[
         "anyhow",
         "errors are small enums with their cure; anyhow hides both",
     ),
-    ("chrono", "jiff, in helenus only"),
+    ("chrono", "helenus_model::calendar has what UTC needs"),
     ("color-eyre", "errors are small enums with their cure"),
     ("env_logger", "tracing"),
     ("eyre", "errors are small enums with their cure"),
@@ -228,7 +228,7 @@ pub(crate) const BANNED_DIRECTLY: &[(&str, &str)] = &[
         "rand",
         "randomness is a pure function of the root seed: helenus_model::seed",
     ),
-    ("time", "jiff, in helenus only"),
+    ("time", "helenus_model::calendar has what UTC needs"),
 ];
 
 /// A budget, so that growth is noticed: it may be raised, with a reason.

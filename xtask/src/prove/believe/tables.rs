@@ -42,7 +42,7 @@ pub(super) fn pool(journal: &Journal, pool: &pool::Pool) -> Result<(String, bool
     };
     let mut text = format!(
         "{} restarts ({}); {refused}.\n\n\
-         | measure | pairs | log sd | false at 5 % | half-width | finds 2 % | 5 % | 10 % |\n\
+         | measure | pairs | log sd | false at 5 % | half-width | power at 2 % | at 5 % | at 10 % |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|\n",
         trials.len(),
         pool.about

@@ -48,7 +48,7 @@ const KINDS: [(Plugin, &str, i32, &str); 3] = [
         Plugin::None,
         "policies are ignored",
         3,
-        "not enforced: connections from",
+        "network policies are not enforced",
     ),
     (
         Plugin::New,

@@ -1,7 +1,7 @@
 //! The nodes of a cluster on hosts, lent to an experiment: Ansible stops and starts them, and what runs made is dropped.
 
 use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN};
-use crate::target::Given;
+use crate::target::HostAccess;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError};
@@ -16,7 +16,7 @@ pub(super) struct Hosts<'a> {
     pub(super) context: &'a Context,
     pub(super) name: &'a str,
     pub(super) endpoints: &'a [SocketAddr],
-    pub(super) given: &'a Given,
+    pub(super) given: &'a HostAccess,
 }
 
 impl Hosts<'_> {

@@ -2,7 +2,7 @@
 
 use super::{Lender, LentError, LentNodes, PUT_BACK_WITHIN};
 use crate::inside::KubeTarget;
-use crate::target::Given;
+use crate::target::HostAccess;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError};
@@ -11,7 +11,7 @@ use helenus_cluster::kube::{self, KubeClusters, KubeState};
 pub(super) struct Pods<'a> {
     pub(super) context: &'a Context,
     pub(super) name: &'a str,
-    pub(super) given: &'a Given,
+    pub(super) given: &'a HostAccess,
 }
 
 impl Pods<'_> {

@@ -60,7 +60,7 @@ fn open(path: &Path) -> Result<File, IngestError> {
         ));
     }
     if head != MAGIC {
-        return Err(content("it is no Parquet file"));
+        return Err(content("it is not a Parquet file"));
     }
     let (file, _) = file.into_parts();
     guarded(path, || {
@@ -516,13 +516,13 @@ fn whole(value: i64, kind: Kind, ty: Option<&CqlType>) -> Result<CqlValue, Strin
             scale,
         },
         Kind::Date => {
-            let days = i32::try_from(value).map_err(|_| format!("{value} is no day"))?;
+            let days = i32::try_from(value).map_err(|_| format!("{value} is not a day"))?;
             CqlValue::Date(days.cast_unsigned() ^ 0x8000_0000)
         }
         Kind::Time(nanos) => {
             let at = value.checked_mul(nanos);
             let at = at.filter(|at| (0..DAY_NS).contains(at));
-            CqlValue::Time(at.ok_or_else(|| format!("{value} is no time of day"))?)
+            CqlValue::Time(at.ok_or_else(|| format!("{value} is not a time of day"))?)
         }
         // Where numbers are wanted, in its own unit.
         Kind::Timestamp(_) if matches!(ty, Some(CqlType::Bigint | CqlType::Varint)) => {

@@ -159,7 +159,7 @@ impl Builder {
                             rep: rep + 1,
                             item: Box::new(self.item(key, below, depth + 1)?),
                         },
-                        _ => return unknown(ty, "a map whose entries are no pairs"),
+                        _ => return unknown(ty, "a map whose entries are not pairs"),
                     }
                 }
                 fields => {

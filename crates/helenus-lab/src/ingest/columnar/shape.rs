@@ -370,7 +370,7 @@ impl ColumnBatch {
     }
 
     fn wrong(&mut self, value: &CqlValue) {
-        let text = || format!("{} is no value of its column's type", value.exact_text());
+        let text = || format!("{} is not a value of its column's type", value.exact_text());
         self.trouble.get_or_insert_with(text);
     }
 }

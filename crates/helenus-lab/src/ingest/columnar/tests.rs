@@ -276,7 +276,7 @@ fn types_of_other_writers_are_understood() {
             flat,
             Some(CqlType::Time)
         ),
-        "00:00:01.500000000 | ! -1 is no time of day"
+        "00:00:01.500000000 | ! -1 is not a time of day"
     );
     assert_eq!(
         shown::<Int32Type>(

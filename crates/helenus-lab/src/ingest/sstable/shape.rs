@@ -107,7 +107,7 @@ pub(super) fn look(
         &names,
     )?;
     if options.is_empty() {
-        return Ok(Err("it is no table".to_owned()));
+        return Ok(Err("it is not a table".to_owned()));
     }
     let (compression, why_not) = compression(&options);
     if let Some(why_not) = why_not {
@@ -223,7 +223,7 @@ fn owners(
             .iter()
             .find(|node| *address == node.address);
         let Some(node) = node else {
-            return Ok(Err(format!("{address} is no node of yours")));
+            return Ok(Err(format!("{address} is not one of your nodes")));
         };
         match groups.iter_mut().find(|group| group.ranges == ranges) {
             Some(group) => group.nodes.push(node.name.clone()),

@@ -144,7 +144,7 @@ fn what_is_no_value_is_refused_with_a_reason() {
     }
     assert_eq!(
         read(&list, "[1, 2] 3").unwrap_err(),
-        r#""[1, 2] 3" is no list<int>: something follows it at "3""#
+        r#""[1, 2] 3" is not a valid list<int>: something follows it at "3""#
     );
     let udt = &every_type()[every_type().len() - 1];
     let error = read(udt, "{plan: 1}").unwrap_err();

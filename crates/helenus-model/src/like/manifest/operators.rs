@@ -127,12 +127,7 @@ fn level(draft: &mut Draft, at: &At<'_>, own: &[&str]) -> Result<Level, Manifest
         && kind.text()? != "cassandra"
     {
         draft.foreign = true;
-        draft.tell(
-            &kind,
-            Class::NotHere,
-            None,
-            "Apache Cassandra stands in for it",
-        );
+        draft.tell(&kind, Class::NotHere, None, "Apache Cassandra replaces it");
     }
     if let Some(resources) = at.get("resources") {
         draft.resources(&resources)?;

@@ -544,7 +544,7 @@ insert: {{{insert}}}
     let refused = |insert: &str| Profile::read(&text(insert)).unwrap_err().to_string();
     insta::assert_snapshot!(refused("stretches: 3"), @"line 8: insert.stretches: write how many at once, and of which length: 24 of zipf(1..4096)");
     insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"line 8: insert.stretches: a stretch has at least one row");
-    insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"line 8: insert.stretches: partitions take turns or stay for stretches, not both");
+    insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"line 8: insert.stretches: turns and stretches cannot be combined");
 }
 
 /// The most frequent of these.

@@ -521,7 +521,7 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
     let stretches = map.read("stretches")?;
     if turns.is_some() && stretches.is_some() {
         let at = map.get("stretches").unwrap_or(node);
-        let why = "partitions take turns or stay for stretches, not both";
+        let why = "turns and stretches cannot be combined";
         return Err(wrong(at, "insert.stretches", why));
     }
     let condition = map.text("condition")?;

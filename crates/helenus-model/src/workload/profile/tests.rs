@@ -214,7 +214,7 @@ fn errors_have_line_key_and_the_nearest_name() {
     line 19: extra_definitions: "txet" is not a type; the nearest is text (user types are created in extra_definitions)
     line 6: tabel: no such key (the nearest key is table; keys here are specname, keyspace, keyspace_definition, table, table_definition, extra_definitions, columnspec, insert, queries, token_range_queries)
     line 32: queries.insert: this name is that of the operation insert
-    line 35: not YAML: "one" is there twice (first in line 32) at line 35 column 3
+    line 35: not YAML: "one" appears twice (first in line 32) at line 35 column 3
     line 40: token_range_queries: "one" is in queries too: each operation needs its own name
     line 24: columnspec: column "Shop" is listed twice
     line 35: not YAML: while parsing a block collection, did not find expected '-' indicator at line 35 column 3

@@ -17,7 +17,7 @@ pub(crate) fn of(rtt: &[Distance]) -> Option<Distance> {
     (!rtt.is_empty()).then(|| Distance::joined(rtt))
 }
 
-/// Whether a cluster that is there can have a distance: one of ours, with links.
+/// Whether an existing cluster can have a distance: one of ours, with links.
 pub(crate) fn possible(
     asked: Option<&Distance>,
     state: Option<&ClusterState>,

@@ -8,7 +8,6 @@ use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::{Where, has_data_centre};
-use helenus_lab::faults::check_request;
 use helenus_model::bench::{Load, Shape};
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
@@ -65,7 +64,7 @@ pub(crate) fn dry_run(
         let names: BTreeSet<String> = names.collect();
         has_data_centre(asked, names.into_iter().collect()).map_err(super::failure)
     };
-    check_request(context, request)?;
+    request.check_faults(context)?;
     let (cluster, place) = match &request.place {
         Where::Ephemeral(up) => {
             let plan = context.dry_run(up)?;

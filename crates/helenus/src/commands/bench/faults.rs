@@ -17,7 +17,7 @@ pub(crate) fn script(flags: &[String]) -> Result<Vec<Scripted>, CommandError> {
 /// A line as a fault turns.
 pub(crate) fn live(words: &str, turned: &Turned, ui: &Ui) {
     match turned {
-        Turned::Made => ui.note(&format!("fault '{words}': holds")),
+        Turned::Made => ui.note(&format!("fault '{words}': active")),
         Turned::Healed => ui.note(&format!("fault '{words}': healed")),
         Turned::NotMade(why) => ui.caution(&format!("fault '{words}' could not be made: {why}")),
         Turned::NotHealed(why) => ui.caution(&format!(

@@ -14,9 +14,10 @@ use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::preset::{Heap, PresetName};
-use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
+use helenus_model::result::{
+    Confidence, Distribution, OperationResult, PhaseResult, RunResult, steadiness,
+};
 use helenus_model::run_plan::RunPlan;
-use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::{thousands, whole};
 use serde::Serialize;
@@ -175,7 +176,10 @@ pub(crate) fn result(
     for one in &result.unchecked {
         let _infallible = writeln!(text, "not checked in {}: {}", one.operation, one.what);
     }
-    text.push_str(&steadiness(&result.phases, detail));
+    for line in steadiness(&result.phases) {
+        text.push_str(&line);
+        text.push('\n');
+    }
     text.push_str(&super::beside::text(&result.phases, detail));
     text.push_str(&faults::table(seen));
     let doubts = doubts(&result.phases);
@@ -192,7 +196,7 @@ pub(crate) fn result(
         "run {}, seed {}; verdict: {}",
         run.unwrap_or("not stored"),
         result.seed.0,
-        verdict(result.verdict)
+        result.verdict.line()
     );
     text
 }
@@ -214,63 +218,6 @@ fn above_offered(phases: &[PhaseResult]) -> String {
             names.join(", ")
         ),
     }
-}
-
-/// What was found of each phase's level, where somebody looked.
-fn steadiness(phases: &[PhaseResult], detail: bool) -> String {
-    let mut text = String::new();
-    let steady = |phase: &&PhaseResult| {
-        let found = phase.steadiness.as_ref();
-        found.is_some_and(|found| found.state == SteadyState::Steady)
-            && phase.against_steady().is_none()
-    };
-    let together: Vec<&str> = match detail {
-        true => Vec::new(),
-        false => phases
-            .iter()
-            .filter(steady)
-            .map(|phase| phase.name.as_str())
-            .collect(),
-    };
-    if !together.is_empty() {
-        let _infallible = writeln!(text, "steady: {}", together.join(", "));
-    }
-    for phase in phases {
-        let Some(found) = &phase.steadiness else {
-            continue;
-        };
-        if together.contains(&phase.name.as_str()) {
-            continue;
-        }
-        let word = match (found.state, phase.against_steady()) {
-            (SteadyState::Steady, None) => "was steady".to_owned(),
-            (SteadyState::Steady, Some(doubt)) => {
-                format!("kept one level of service times, but {}", doubt.line())
-            }
-            (SteadyState::NotSteady, _) => "was not steady".to_owned(),
-            (SteadyState::NotTold, _) => "was too short to judge whether it was steady".to_owned(),
-        };
-        let _infallible = write!(text, "{} {word}", phase.name);
-        if found.cut_s > 0.0 {
-            let _infallible = write!(text, "; {:.1} s more were cut as warm-up", found.cut_s);
-        }
-        if let (SteadyState::NotSteady, Some(change), Some(at)) =
-            (found.state, found.change, found.change_measured_at_s())
-        {
-            let (by, word) = if change < 1.0 {
-                (1.0 - change, "lower")
-            } else {
-                (change - 1.0, "higher")
-            };
-            let _infallible = write!(
-                text,
-                "; its times became {:.0} % {word} {at:.1} s after its measurement started",
-                by * 100.0
-            );
-        }
-        text.push('\n');
-    }
-    text
 }
 
 fn headline(report: &Report<'_>) -> String {
@@ -497,12 +444,4 @@ pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
         );
     }
     text
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "valid",
-        Verdict::Caution => "valid, with cautions",
-        Verdict::Invalid => "INVALID: these numbers cannot be trusted",
-    }
 }

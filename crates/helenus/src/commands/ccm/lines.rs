@@ -208,7 +208,7 @@ pub(super) fn settings(conf: &Updateconf) -> Result<Vec<(String, Value)>, Comman
         let spaced = text.replacen(':', ": ", 1);
         match parse(if conf.yaml { text } else { &spaced })? {
             Value::Object(map) => set.extend(map),
-            _ => return Err(wrong("this is no key with a value".to_owned())),
+            _ => return Err(wrong("this is not a key with a value".to_owned())),
         }
     }
     if let Some(ms) = conf.timeout_ms {

@@ -110,7 +110,7 @@ fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<Strin
     }
     if NOT_HERE.contains(&name) {
         let text = format!("{name} is not allowed in a side of a comparison");
-        let hint = "each restart is a cluster of its own; leave the key out".to_owned();
+        let hint = "each restart has its own cluster; leave the key out".to_owned();
         return Err((text, Some(hint)));
     }
     let own = |arg: &&Arg| {
@@ -186,7 +186,7 @@ mod tests {
         ");
         insta::assert_snapshot!(said("hosts = '127.0.0.1'\n"), @"
         error: /big-heap.toml:1: hosts is not allowed in a side of a comparison
-        hint: each restart is a cluster of its own; leave the key out
+        hint: each restart has its own cluster; leave the key out
         ");
         insta::assert_snapshot!(said("rate = 5\nclosed = true\n"), @"error: /big-heap.toml:1: the argument '--rate <RATE>' cannot be used with '--closed'");
         insta::assert_snapshot!(said("# the heap\nheap = 'much'\n"), @r#"error: /big-heap.toml:2: invalid value 'much' for '--heap <SIZE>': "much" is not a size: write a number with K, M or G, such as 64M"#);

@@ -3,7 +3,7 @@
 
 use crate::ui::{Answers, Table};
 use helenus_model::cql::CqlValue;
-use helenus_model::scan::report::PartitionsTold;
+use helenus_model::scan::report::PartitionReport;
 use helenus_model::scan::{CountReport, Large, NodeCount, RangeCount};
 use helenus_model::units::human_duration;
 use helenus_model::units::thousands;
@@ -79,7 +79,7 @@ fn total(report: &CountReport) -> String {
     text
 }
 
-fn by_partition(partitions: &PartitionsTold) -> String {
+fn by_partition(partitions: &PartitionReport) -> String {
     let sizes = &partitions.sizes;
     #[expect(clippy::cast_precision_loss, reason = "a mean")]
     let mean = sizes.rows as f64 / sizes.partitions.max(1) as f64;
@@ -218,7 +218,7 @@ mod tests {
                     rows: 205,
                 },
             ]),
-            partitions: Some(PartitionsTold {
+            partitions: Some(PartitionReport {
                 key: vec!["country".into(), "city".into()],
                 sizes,
             }),

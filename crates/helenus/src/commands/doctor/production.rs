@@ -211,7 +211,7 @@ fn text(report: &Production, lists: bool, here: bool) -> String {
             check.item, check.why, check.source
         ));
         if let Some(promised) = check.promised {
-            text.push_str(&format!("  promised: {promised}\n"));
+            text.push_str(&format!("  claimed effect: {promised}\n"));
         }
         if let Some(measured) = &check.measured {
             text.push_str(&format!("  measured: {measured}\n"));

@@ -196,7 +196,7 @@ pub(super) fn all(
             datasets.push(shape);
             datasets.len() - 1
         });
-        let seed = populate.as_ref().map(|wanted| wanted.filling.seed);
+        let seed = populate.as_ref().map(|wanted| wanted.data.seed);
         let seeded = |bench: BenchRequest| BenchRequest {
             seed: seed.unwrap_or(bench.seed),
             ..bench
@@ -483,7 +483,7 @@ impl Cell<'_> {
         self.parse(&words, &settings)
     }
 
-    /// What the nodes of a cluster that is there are given, read as the flags of a run that would make one.
+    /// What the nodes of an existing cluster are given, read as the flags of a run that would make one.
     fn lent(&self, lender: &Lender, ui: &Ui) -> Result<(LentNodes, Option<String>), CommandError> {
         let kinds = [Kind::Restart];
         let settings = self.of.settings(&self.of.cluster, self.levels, &kinds);

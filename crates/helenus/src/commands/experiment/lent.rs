@@ -1,4 +1,4 @@
-//! Experiments in a cluster that is there, on Kubernetes or on hosts: what a file may ask of its nodes, and what they are
+//! Experiments in an existing cluster, on Kubernetes or on hosts: what a file may ask of its nodes, and what they are
 //! given. Refuses keys that they cannot have, with their line.
 
 use super::cells::{Place, of_cluster, texts};
@@ -30,7 +30,7 @@ pub(super) const OF_PLACE: [&str; 3] = [ON, "user", "password-from"];
 const READY_WITHIN: Duration = Duration::from_secs(900);
 const READY_WITHIN_KEY: &str = "ready-within";
 
-/// Whether all runs are on a cluster that is there.
+/// Whether all runs are on an existing cluster.
 pub(super) fn is_place(of: &Experiment) -> bool {
     of.cluster.iter().any(|setting| setting.key == ON)
 }
@@ -97,7 +97,7 @@ pub(super) fn of_lent(verb: &clap::Command, settings: &[Setting]) -> Vec<Setting
     own.cloned().collect()
 }
 
-/// A cluster that is there, whose nodes may be changed.
+/// An existing cluster, whose nodes may be changed.
 pub(super) enum Lender {
     Pods(Box<KubeState>),
     Hosts(Box<HostsState>),
@@ -132,8 +132,8 @@ impl Lender {
     /// Its plan outside of experiments.
     fn own(&self) -> &ClusterPlan {
         match self {
-            Self::Pods(state) => state.own().0,
-            Self::Hosts(state) => state.own(),
+            Self::Pods(state) => state.permanent_plan().0,
+            Self::Hosts(state) => state.permanent_plan(),
         }
     }
 
@@ -175,7 +175,7 @@ impl Lender {
 
 /// Wants pods to stay in their StatefulSets.
 fn same_sets(state: &KubeState, plan: &ClusterPlan) -> Result<(), CommandError> {
-    let (own, options) = state.own();
+    let (own, options) = state.permanent_plan();
     if regroups(own, plan, options)? {
         let text = format!(
             "the pods of {} would belong to other StatefulSets",

@@ -44,7 +44,7 @@ impl<'a> Live<'a> {
     pub(crate) fn see(&mut self, event: &ExperimentEvent<'_>) {
         match event {
             ExperimentEvent::Waits(ahead) => self.ui.note(&format!(
-                "waiting for experiment {} (process {}): two at once would disturb each other",
+                "waiting for experiment {} (process {}): two at a time would disturb each other",
                 ahead.what, ahead.pid
             )),
             ExperimentEvent::Begins { id, progress, runs } => {
@@ -112,7 +112,7 @@ impl<'a> Live<'a> {
             )),
             ExperimentEvent::FindsRate => self.ui.note("one run of A finds the rate for all"),
             ExperimentEvent::Rate(rate) => self.ui.note(&format!(
-                "every restart without a rate of its own runs at {rate}/s"
+                "every restart without its own rate runs at {rate}/s"
             )),
             ExperimentEvent::Decided(stopping) => self.ui.note(&decided(stopping)),
             ExperimentEvent::Settled(pairs) => {

@@ -335,7 +335,7 @@ fn rows(of: &Combination) -> u64 {
     let Some(populate) = &of.populate else {
         return 0;
     };
-    let filling = &populate.filling;
+    let filling = &populate.data;
     (filling.partitions as f64 * filling.rows_per_partition()).round() as u64
 }
 
@@ -417,7 +417,7 @@ fn on(combinations: &[Combination]) -> Option<String> {
     };
     let nodes = plural(nodes(first), "node");
     Some(format!(
-        "on {place}: each restart starts its {nodes} anew, without data; at the end they start as they were before"
+        "on {place}: each restart starts its {nodes} again, without data; at the end they start with their previous settings"
     ))
 }
 

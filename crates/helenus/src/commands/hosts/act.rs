@@ -282,7 +282,7 @@ pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandEr
             one.node.name
         );
         return Err(CommandError::new(code::CLUSTER, text).hint(
-            "look at that host: another cluster may have its address; the cluster is still known here".to_owned(),
+            "check that host: another cluster may use its address; this cluster stays in `helenus list`".to_owned(),
         ));
     }
     all.forget(&plan.name)?;

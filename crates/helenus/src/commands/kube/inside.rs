@@ -144,7 +144,7 @@ pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, Command
         Some(name) => Some(std::env::var(name).map_err(|_| {
             CommandError::new(
                 code::USAGE,
-                format!("the variable {name} is not set, or is no text"),
+                format!("the variable {name} is not set, or is not text"),
             )
             .hint(format!("export {name} before"))
         })?),

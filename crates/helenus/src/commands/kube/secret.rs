@@ -158,18 +158,18 @@ fn value(flags: &str, variable: Option<&str>, file: Option<&Path>) -> Result<Str
     let usage = |text: String| CommandError::new(code::USAGE, text);
     let value = match (variable, file) {
         (Some(name), _) => std::env::var(name).map_err(|_| {
-            usage(format!("the variable {name} is not set, or is no text"))
+            usage(format!("the variable {name} is not set, or is not text"))
                 .hint(format!("export {name} before, or name a file"))
         })?,
         (None, Some(path)) => input::text(path)?.trim_end_matches(['\n', '\r']).to_owned(),
         (None, None) => {
             return Err(usage("a value of the Secret is missing".to_owned())
-                .hint(format!("say where it is with {flags}")));
+                .hint(format!("name its file or variable with {flags}")));
         }
     };
     match value.is_empty() {
         true => Err(usage("a value of the Secret is empty".to_owned())
-            .hint(format!("say where it is with {flags}"))),
+            .hint(format!("name its file or variable with {flags}"))),
         false => Ok(value),
     }
 }

@@ -182,7 +182,7 @@ fn again(
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     }
     // What an experiment has left is no longer of interest.
-    let (_, before) = old.own();
+    let (_, before) = old.permanent_plan();
     let options = Options {
         id: before.id.clone(),
         replicas: before.replicas.clone(),
@@ -246,7 +246,7 @@ fn operated(
         Some((namespace, name)) => ui.note(&format!(
             "superuser: Secret {name} in namespace {namespace}"
         )),
-        None => ui.note("no Secret of a superuser: the cluster asks for no password"),
+        None => ui.note("no Secret of a superuser: the cluster requires no password"),
     }
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let parts = done.parts.into_iter().map(|part| part.name).collect();

@@ -61,7 +61,7 @@ struct PodView {
     pod: Pod,
     /// Data centre, as Cassandra has it.
     data_center: String,
-    /// `UN` and so on, as the first node that was asked sees it; absent where nobody was.
+    /// `UN` and so on, as the first node that was asked sees it; absent if none was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
 }

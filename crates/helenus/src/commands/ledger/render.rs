@@ -229,12 +229,12 @@ fn one(report: &TableReport) -> String {
         (
             "present",
             counts.present,
-            "the newest acknowledged write is there",
+            "the newest acknowledged write was read",
         ),
         (
             "superseded",
             counts.superseded,
-            "something newer is there that is not in this ledger",
+            "a newer write was read that is not in this ledger",
         ),
         (
             "lost",
@@ -249,7 +249,7 @@ fn one(report: &TableReport) -> String {
         (
             "indeterminate, applied",
             counts.indeterminate_applied,
-            "it had no answer or an error, and is there",
+            "it had no answer or an error, and was read",
         ),
         (
             "indeterminate, not applied",

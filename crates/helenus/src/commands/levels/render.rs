@@ -223,8 +223,7 @@ fn not_run(illegal: &[NotRun]) -> String {
 /// What keeps a cell from telling a distance, and what helps.
 pub(super) fn crowded(one: &Crowded, client_dc: &str) -> String {
     format!(
-        "{} at {}, {}, {}: {:.0} requests wait at once, for {} threads of {client_dc}'s nodes: ask for less, or make \
-         them with --set native_transport_max_threads=N",
+        "{} at {}, {}, {}: {:.0} requests wait at once, for {} threads of {client_dc}'s nodes: send fewer, or start the nodes with --set native_transport_max_threads=N",
         one.workload.word(),
         one.level.word(),
         one.distance,

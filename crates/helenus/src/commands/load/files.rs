@@ -73,7 +73,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CommandError> {
         return Err(missing(pattern));
     }
     let paths = glob::glob(&text).map_err(|error| {
-        let text = format!("{} is no pattern: {}", pattern.display(), error.msg);
+        let text = format!("{} is not a pattern: {}", pattern.display(), error.msg);
         usage(
             text,
             "* stands for any text, ? for a character, [ab] for one of them, ** for folders",
@@ -89,7 +89,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, CommandError> {
     match found.is_empty() {
         true => {
             let text = format!("no file matches {}", pattern.display());
-            Err(usage(text, "a pattern stands in quotes: 'data/*.csv'"))
+            Err(usage(text, "quote patterns: 'data/*.csv'"))
         }
         false => Ok(found),
     }
@@ -203,7 +203,11 @@ mod tests {
             "{}",
             said("*.json")
         );
-        assert!(said("[.csv").contains("is no pattern"), "{}", said("[.csv"));
+        assert!(
+            said("[.csv").contains("is not a pattern"),
+            "{}",
+            said("[.csv")
+        );
         fs_err::write(at("d.csv.unload"), "x").expect("writes");
         let text = said("");
         assert!(text.contains("unload that has not ended"), "{text}");

@@ -184,7 +184,7 @@ fn profiles(
         {
             let text = format!("two profiles are named {:?}", spec.profile.specname);
             return Err(CommandError::new(code::USAGE, text)
-                .hint("give one of them a specname of its own".to_owned()));
+                .hint("give one of them another specname".to_owned()));
         }
         let stem = Path::new(path).file_stem().unwrap_or_default();
         names.push(stem.to_string_lossy().into_owned());

@@ -87,7 +87,7 @@ impl Answers for Checked {
     fn answer(&self) -> String {
         let differ = self.tables.iter().filter(|table| !table.equal).count();
         let what = match (differ, self.tables.len()) {
-            (_, 0) => "it has no tables of yours".to_owned(),
+            (_, 0) => "it has no user tables".to_owned(),
             (0, all) => format!("{} equal", plural(all, "table")),
             (some, all) => format!("{some} of {} differ", plural(all, "table")),
         };

@@ -97,7 +97,7 @@ fn again(flags: &Up, context: &Context, ui: &Ui, begin: Instant) -> Result<u8, C
         || flags.s3
         || flags.reaper_jar.is_some();
     if known.is_some() && chosen {
-        ui.note("note: the stack is there, and its parts stay as they were chosen");
+        ui.note("note: the stack exists, and keeps the parts that were chosen");
     }
     let stack = match known {
         Some(stack) => stack,

@@ -45,8 +45,9 @@ pub(super) fn load(
                 "{path}: another profile is also named {}",
                 spec.profile.specname
             );
-            return Err(CommandError::new(code::BAR, text)
-                .hint("give each a specname: of its own".to_owned()));
+            return Err(
+                CommandError::new(code::BAR, text).hint("give each another specname:".to_owned())
+            );
         }
         specs.push(spec);
     }

@@ -37,7 +37,7 @@ pub(super) fn follow(
         (None, None) => return Ok(Vec::new()),
     };
     if flags.cluster.node_cpus.is_some() {
-        let text = "--node-cpus and a plan of instances each say where nodes run";
+        let text = "--node-cpus and a plan of instances both decide where nodes run";
         return Err(CommandError::new(code::USAGE, text)
             .hint("leave --node-cpus out, or --instances and --plan".to_owned()));
     }
@@ -161,11 +161,10 @@ fn folders(instance: &Instance) -> Result<Option<Folders>, CommandError> {
     for folder in folders.all() {
         let there = Path::new(folder).ancestors().find(|path| path.exists());
         if there.and_then(device) == root {
-            let text = format!(
-                "{folder} lies on the disk of the system: is the disk of the plan mounted?"
-            );
+            let text =
+                format!("{folder} is on the system's disk: is the disk of the plan mounted?");
             return Err(CommandError::new(code::ENVIRONMENT, text).hint(
-                "mount it, name another folder with --data-dir, or delete data_dirs and commitlog_dir in the plan: data are in the state folder then"
+                "mount it, name another folder with --data-dir, or delete data_dirs and commitlog_dir in the plan: by default, data are in the state folder"
                     .to_owned(),
             ));
         }

@@ -15,7 +15,7 @@ pub(crate) fn put(flags: &ClusterFlags, request: &mut UpRequest) -> Result<(), C
     if flags.gateway_heap.is_some() && !places.iter().any(|place| place.coordinator) {
         return Err(CommandError::new(
             code::USAGE,
-            "--gateway-heap is of no use without nodes that only coordinate",
+            "--gateway-heap requires coordinator-only nodes",
         )
         .hint("add --coordinators 1, or leave it out".to_owned()));
     }

@@ -131,7 +131,7 @@ pub(super) fn run(flags: &New, context: &Context, ui: &Ui) -> Result<(), Command
     write(flags, &drafted, ui)
 }
 
-/// Refuses a file that is there; a device or a pipe takes the profile.
+/// Refuses an existing file; a device or a pipe takes the profile.
 fn not_there(path: &Path) -> Result<(), CommandError> {
     if outfile::standing(path)? != Standing::File {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Figures out of what nodetool, kubelets and the API server print.
 //! Refuses to ask them: it is given their words.
 
+use helenus_model::calendar;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -102,14 +103,9 @@ pub(super) fn unix(time: &str) -> Option<i64> {
     let [hours, minutes, seconds] = numbers(clock, ':')?[..] else {
         return None;
     };
-    // Years begin in March, so that the day that is added comes last.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-    Some((days - 719_468) * 86_400 + hours * 3600 + minutes * 60 + seconds)
+    let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let days = calendar::days(year, month, day)?;
+    Some(days * 86_400 + hours * 3600 + minutes * 60 + seconds)
 }
 
 #[cfg(test)]

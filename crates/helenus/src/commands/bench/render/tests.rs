@@ -3,11 +3,10 @@
 use super::*;
 use helenus_model::doubt::{OutsideFacts, PhaseFacts, judge};
 use helenus_model::result::{Beside, Measured};
-use helenus_model::run_plan::Phase;
-use helenus_model::sample::FailureKind;
-use helenus_model::sample::{OperationInterval, PhaseEnd};
+use helenus_model::run_plan::{Pacing, Phase};
+use helenus_model::sample::{FailureKind, OperationInterval, PhaseEnd, StartMeans};
 use helenus_model::seed::Seed;
-use helenus_model::steady::Steadiness;
+use helenus_model::steady::{Steadiness, SteadyState};
 use std::collections::BTreeMap;
 
 fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
@@ -23,6 +22,10 @@ fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
 }
 
 fn of(one: OperationInterval) -> PhaseResult {
+    of_all(&BTreeMap::from([("write".to_owned(), one)]))
+}
+
+fn of_all(merged: &BTreeMap<String, OperationInterval>) -> PhaseResult {
     let end = PhaseEnd {
         measured_to_ns: 1_000_000_000,
         ended_ns: 1_000_000_000,
@@ -32,11 +35,10 @@ fn of(one: OperationInterval) -> PhaseResult {
         ]),
         ..PhaseEnd::default()
     };
-    let merged = BTreeMap::from([("write".to_owned(), one)]);
     let plan = Phase::steady("write", 2000.0, 64, 10_000);
     let measured = Measured {
         phase: &plan,
-        blocks: &[&merged],
+        blocks: &[merged],
         end: &end,
         completed_within: 0,
         growth_s: None,
@@ -104,17 +106,16 @@ fn a_phase_in_which_a_node_died_is_not_called_steady() {
         ..helenus_model::steady::judge(&[], 5.0, true)
     });
     let alone = [one.clone()];
-    assert_eq!(steadiness(&alone, true), "write was steady\n");
+    assert_eq!(steadiness(&alone), ["write: steady"]);
     let two = [one.clone(), one.clone()];
-    assert_eq!(steadiness(&two, false), "steady: write, write\n");
+    assert_eq!(steadiness(&two), ["write, write: steady"]);
     let outside = OutsideFacts {
         nodes_died: vec!["node1".to_owned()],
         ..OutsideFacts::default()
     };
     one.doubts = judge(&PhaseFacts::default(), &outside);
-    let said = "write kept one level of service times, but a node died or restarted (node1)\n";
-    assert_eq!(steadiness(&[one.clone()], true), said);
-    assert_eq!(steadiness(&[one], false), said);
+    let line = "write: service times stayed on one level, but a node died or restarted (node1)";
+    assert_eq!(steadiness(&[one]), [line]);
 }
 
 #[test]
@@ -131,4 +132,46 @@ fn a_row_an_operation_unless_all_is_asked_for() {
     let phases = [of(one)];
     let rows = |detail| latencies(&phases, detail).lines().count();
     assert_eq!((rows(false), rows(true)), (3, 4));
+}
+
+#[test]
+fn a_first_summary_with_two_cautions_takes_fifteen_lines() {
+    let one = OperationInterval {
+        offered: 2000,
+        completed: 2000,
+        ..OperationInterval::default()
+    };
+    let both = ["read", "write"].map(|name| (name.to_owned(), one.clone()));
+    let mut phases = vec![of(one.clone()), of(one), of_all(&BTreeMap::from(both))];
+    let facts = PhaseFacts {
+        duration_s: 9.0,
+        ended: 100_000,
+        p99_half_width: Some(1.45),
+        ..PhaseFacts::default()
+    };
+    for (phase, name) in phases.iter_mut().zip(["write", "read", "mixed"]) {
+        phase.name = name.to_owned();
+        phase.doubts = judge(&facts, &OutsideFacts::default());
+        assert_eq!(phase.doubts.len(), 2);
+        phase.steadiness = Some(Steadiness {
+            state: SteadyState::Steady,
+            ..helenus_model::steady::judge(&[], 5.0, true)
+        });
+    }
+    let summary = RunResult {
+        format: Format::new("run", 1),
+        plan_hash: String::new(),
+        workload: "standard1".to_owned(),
+        seed: Seed(1),
+        start_means: StartMeans::Socket,
+        pacing: Pacing::Sleep,
+        began_wall_ns: 0,
+        generator: None,
+        unchecked: Vec::new(),
+        phases,
+        verdict: Verdict::Caution,
+    };
+    let below = result(&summary, &[], Some("r1"), false);
+    // Above it are the headline and an empty line.
+    assert_eq!(below.lines().count() + 2, 15, "{below}");
 }

@@ -16,12 +16,12 @@ const LOCK: &str = "populate.lock";
 
 /// The one populate of a cluster; given back when dropped or when the process ends.
 #[derive(Debug)]
-pub struct FillingBook {
+pub struct PopulateJournal {
     path: PathBuf,
     _lock: fs::File,
 }
 
-impl FillingBook {
+impl PopulateJournal {
     /// Opens the book of a cluster, which lies in the folder of its state.
     ///
     /// # Errors

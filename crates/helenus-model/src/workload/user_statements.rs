@@ -50,7 +50,7 @@ pub struct Unchecked {
 
 /// Statements that are understood as far as they can be.
 #[derive(Debug, Clone)]
-pub struct Own {
+pub struct UserStatements {
     statements: Vec<Statement>,
 }
 
@@ -103,7 +103,7 @@ fn parts(cql: &str) -> Vec<&str> {
     starts.windows(2).map(|two| &cql[two[0]..two[1]]).collect()
 }
 
-impl Own {
+impl UserStatements {
     /// Understands statements; `answered` is what the server said of each, in the same order.
     pub fn new(queries: &[Query], answered: &[Answered], known: &[Known], data: Seed) -> Self {
         let segments: Vec<Vec<Segment<'_>>> = queries

@@ -29,7 +29,7 @@ fn a_read_that_does_not_name_its_partition_may_touch_any_number() {
             serial_consistency: None,
         };
         let answered = [answered(cql, &known, &[])];
-        Own::new(&[query], &answered, &known, Seed(1)).of_one_partition(0)
+        UserStatements::new(&[query], &answered, &known, Seed(1)).of_one_partition(0)
     };
     assert!(one("SELECT * FROM shop.orders WHERE tenant = ? AND id > ?"));
     assert!(one("INSERT INTO shop.orders (tenant, id) VALUES (?, ?)"));
@@ -84,7 +84,7 @@ fn answered(cql: &str, known: &[Known], free: &[CqlType]) -> Answered {
 }
 
 struct Pair {
-    own: Own,
+    own: UserStatements,
     table: Table,
 }
 
@@ -107,7 +107,7 @@ fn pair_of(table: &str, statements: [&str; 2], free: &[CqlType]) -> Pair {
         .collect();
     let [known] = all;
     Pair {
-        own: Own::new(&queries, &answers, std::slice::from_ref(&known), Seed(7)),
+        own: UserStatements::new(&queries, &answers, std::slice::from_ref(&known), Seed(7)),
         table: known.table,
     }
 }
@@ -452,7 +452,7 @@ fn a_table_that_nobody_knows_is_written_and_not_checked() {
         ],
         columns: vec!["v".to_owned()],
     }];
-    let own = Own::new(&queries, &answers, &[], Seed(7));
+    let own = UserStatements::new(&queries, &answers, &[], Seed(7));
     let stream = crate::workload::values::Column::new(Seed(7), "other", "t", "id");
     let id = stream.value(&CqlType::Int, 6);
     assert_eq!(values(own.values(0, 6)), [id, CqlValue::Int(10)]);

@@ -12,7 +12,7 @@ use crate::state::{ClusterState, started_at};
 use crate::stored::{self, there};
 use fs_err as fs;
 use helenus_model::format::Format;
-use helenus_model::populate::{CARED_FOR, care};
+use helenus_model::populate::{RAISED_SETTINGS, raised_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -102,14 +102,14 @@ pub fn raise(context: &Context, state: &ClusterState) -> Result<Vec<RaisedSettin
 
 /// By attribute: what it is, and what a load needs it to be.
 fn wanted(mbeans: &Mbeans, cores: usize) -> Result<BTreeMap<String, (i64, i64)>, ClusterError> {
-    let asks = CARED_FOR.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
+    let asks = RAISED_SETTINGS.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
     let answers = mbeans.bulk(&asks)?;
-    let pairs = CARED_FOR.iter().zip(answers);
+    let pairs = RAISED_SETTINGS.iter().zip(answers);
     Ok(pairs
         .filter_map(|(attribute, answer)| {
             // A release that lacks one has nothing to raise.
             let now = answer.ok()?.as_i64()?;
-            let to = care(attribute, now, cores)?;
+            let to = raised_value(attribute, now, cores)?;
             Some(((*attribute).to_owned(), (now, to)))
         })
         .collect())
@@ -120,7 +120,7 @@ pub fn is_raised(context: &Context, state: &ClusterState) -> bool {
     file(context, state).exists()
 }
 
-/// Puts back what was raised and is still so; what somebody changed meanwhile, and what went with its process, stays.
+/// Puts back what was raised and is still so; what was changed meanwhile, and what went with its process, stays.
 ///
 /// # Errors
 /// A node's agent cannot be had, or it refuses a value: what is left is put back by the next call.

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::error::{Class, ClusterError, Problem};
-use crate::marks::Given;
+use crate::marks::SchemaMark;
 use crate::origin;
 use crate::ready::ReadyError;
 use crate::remove;
@@ -178,7 +178,7 @@ fn give_locked(
             source: Box::new(source),
         })?;
     }
-    state.given = Some(Given {
+    state.schema = Some(SchemaMark {
         from: schema.path.clone(),
         sha256: sha256(&schema.text),
         statements: of,

@@ -74,7 +74,7 @@ impl Context {
         let version = self.version(&request.source)?;
         let each = request.spec.topology.nodes();
         let claimed = self.claims.look(each * names.len())?;
-        let available = crate::room::available(&self.clusters);
+        let available = crate::free_memory::available(&self.clusters);
         names
             .iter()
             .zip(claimed.split(each))
@@ -111,7 +111,7 @@ impl Context {
         let result = self.make_folders(names, &mut made).and_then(|locks| {
             let mut states = Vec::new();
             let owners: Vec<PathBuf> = names.iter().map(|n| self.clusters.folder(n)).collect();
-            let available = crate::room::available(&self.clusters);
+            let available = crate::free_memory::available(&self.clusters);
             self.claims.take_many(each, &owners, |claimed| {
                 for (name, claimed) in names.iter().zip(claimed) {
                     let request = named(request, name, names.len());
