@@ -131,6 +131,8 @@ pub mod overload;
 
 pub mod doubt;
 
+pub mod calibration;
+
 pub mod probe;
 pub mod result;
 
@@ -139,7 +141,6 @@ pub mod samples;
 pub mod comparison;
 
 pub mod bench;
-pub mod calibration;
 pub mod line;
 
 pub mod ingest;
