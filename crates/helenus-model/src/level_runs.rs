@@ -154,6 +154,8 @@ pub fn table(mut runs: Vec<CellRun>) -> Result<Option<Table>, CompareError> {
         return Ok(None);
     };
     let (first, start_means) = (cell.clone(), result.start_means);
+    let measured = runs.iter().flat_map(|run| &run.result.phases);
+    let calibration = result::calibration(measured).cloned();
     let (good, bad): (Vec<CellRun>, Vec<CellRun>) =
         runs.into_iter().partition(|run| why_not(run).is_none());
     let mut repeats: Vec<u32> = good.iter().map(|run| run.cell.repeat).collect();
@@ -168,7 +170,7 @@ pub fn table(mut runs: Vec<CellRun>) -> Result<Option<Table>, CompareError> {
         repeats: u32::try_from(repeats.len()).unwrap_or(u32::MAX),
         rows: rows::of(&good),
         left_out: bad.iter().map(left_out).collect(),
-        calibration: result::calibration(good.iter().flat_map(|run| &run.result.phases)).cloned(),
+        calibration,
         start_means,
     }))
 }

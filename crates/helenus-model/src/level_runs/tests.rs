@@ -202,7 +202,7 @@ fn runs_of_different_starts_make_no_table() {
 }
 
 #[test]
-fn the_calibration_of_the_runs_that_count_is_one_of_the_table() {
+fn the_table_has_the_calibration_of_its_runs_highest_rate() {
     let mut runs = runs();
     let step = |rate| crate::calibration::Step {
         rate_per_s: Some(rate),

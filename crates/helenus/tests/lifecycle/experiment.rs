@@ -524,6 +524,9 @@ measure = "max-rate"
 announce = false
 bars = ["max-rate > 20/s"]
 
+[cluster]
+jvm = ["-Dfake.life_sd=0.01"]
+
 [workload]
 workload = "standard1"
 ops = "write=1"

@@ -84,7 +84,7 @@ fn a_threshold_that_no_rate_holds_is_no_success_and_a_curve_has_all_rates() {
         "{said}"
     );
     assert_eq!(
-        said.out.matches("(helenus calibrate, at ").count(),
+        said.out.matches("(helenus calibrate, ").count(),
         1,
         "{said}"
     );
