@@ -106,7 +106,7 @@ fn a_calibration_stands_in_the_same_words_beside_everything_measured() {
         let on = measured_on([&run.run].into_iter());
         [
             run_html(&run.report()),
-            run_markdown(&run.run),
+            run_markdown(&run.report()),
             on.join("\n"),
         ]
     };
