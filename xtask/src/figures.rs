@@ -4,6 +4,7 @@
 mod diff;
 mod doubts;
 pub(crate) mod experiment;
+mod former;
 mod journals;
 mod levels;
 mod lives;
@@ -38,7 +39,7 @@ struct Call<'a> {
 type Generator = fn(&Call<'_>) -> Result<String, Box<dyn Error>>;
 
 /// Every kind of block.
-const GENERATORS: [(&str, Generator); 10] = [
+const GENERATORS: [(&str, Generator); 11] = [
     ("proof", proof::text),
     ("stress", journals::stress),
     ("believe", journals::believe),
@@ -49,6 +50,7 @@ const GENERATORS: [(&str, Generator); 10] = [
     ("pairs", pairs::text),
     ("null", null::text),
     ("doubts", doubts::text),
+    ("former", former::text),
 ];
 
 /// Writes the pages' blocks anew, or with `--check` shows where they differ from their raw files.
@@ -148,11 +150,12 @@ fn block(root: &Path, mark: &str) -> Result<String, Box<dyn Error>> {
         let known: Vec<&str> = GENERATORS.iter().map(|(name, _)| *name).collect();
         format!("no generator {name}: there are {}", known.join(", "))
     })?;
-    generator(&Call {
+    let call = Call {
         root,
         words: words.collect(),
         files: files.split(' ').map(|file| root.join(file)).collect(),
-    })
+    };
+    former::below(generator(&call)?, name, &call)
 }
 
 impl Call<'_> {

@@ -20,6 +20,7 @@ use self::error::no_rate;
 use self::kept::{Counted, store, store_phase, store_readings};
 use self::pods::{clocks, without};
 use self::searching::Searching;
+use crate::calibrate;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
 use crate::flame;
@@ -584,7 +585,10 @@ impl Bench<'_> {
             around: seen.around(span, ended),
             evidence: seen.evidence(),
         };
-        let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
+        let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
+        if !elsewhere && let Some(found) = calibrate::read(self.context, &self.request.version) {
+            result.set_calibration(&found);
+        }
         self.generators = became.seen;
         self.result = Some(result);
         Ok(())

@@ -8,8 +8,9 @@ use helenus_cluster::machine;
 use helenus_cluster::paths::Paths;
 use helenus_cluster::stored;
 use helenus_cluster::wall;
-use helenus_model::calibration::{CALIBRATION_VERSION, Calibration, Step, plan};
+use helenus_model::calibration::{CALIBRATION_VERSION, Calibration, plan};
 use helenus_model::format::Format;
+use helenus_model::result::PhaseResult;
 use helenus_model::sample::SampleLine;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -121,7 +122,10 @@ pub fn run(
     if context.cancel.is_set() {
         return Err(CalibrateError::Cancelled);
     }
-    let step = |phase| Step::of(phase).ok_or_else(|| CalibrateError::Nothing(phase.name.clone()));
+    let step = |phase: &PhaseResult| {
+        let step = phase.step();
+        step.ok_or_else(|| CalibrateError::Nothing(phase.name.clone()))
+    };
     let calibration = Calibration {
         format: Format::new("calibration", CALIBRATION_VERSION),
         helenus: request.version.clone(),

@@ -284,6 +284,7 @@ pub fn sit(
         events(ExperimentEvent::Waits(ahead))
     })?;
     let mut history = History::open(&history_file(context))?;
+    again::may_go_on(&history, &history.planned_runs(id)?)?;
     history.sit_down(id)?;
     let runs = history.planned_runs(id)?;
     let mut own = Sitting {

@@ -3,9 +3,9 @@
 
 use crate::format::Format;
 use crate::machine::Machine;
-use crate::result::{PhaseResult, RunResult};
 use crate::run_plan::{Extent, Phase, Positions, RunPlan, Share};
 use crate::seed::Seed;
+use crate::units::{fixed, whole};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -85,42 +85,41 @@ pub fn plan(address: SocketAddr, each_ms: u64) -> RunPlan {
 }
 
 impl Step {
-    /// What a phase against the null server shows; none where nothing completed.
-    pub fn of(phase: &PhaseResult) -> Option<Self> {
-        let (late, service) = (
-            phase.total.lateness.as_ref()?,
-            phase.total.service.as_ref()?,
-        );
-        Some(Self {
-            rate_per_s: phase.rate_per_s,
-            in_flight: phase.in_flight,
-            achieved_per_s: phase.achieved_per_s,
-            cpu_us: phase.thread_busy * 1e6 / phase.achieved_per_s,
-            late_us: [late.p50_us, late.p99_us],
-            response_us: phase.total.response.as_ref().map(|r| [r.p50_us, r.p99_us]),
-            service_us: [service.p50_us, service.p99_us],
-        })
-    }
-}
-
-impl Step {
     /// What of a run's times was measured without a database: of response times, or of service times where there is no
     /// schedule; at the 50th and the 99th percentile, in microseconds.
-    pub fn share_us(&self) -> [Option<f64>; 2] {
+    fn share_us(&self) -> [Option<f64>; 2] {
         self.response_us.unwrap_or(self.service_us)
+    }
+
+    /// Of the steps of several phases the one that is said of all: that of the highest rate, or of the closed loop where no
+    /// phase has a rate.
+    pub fn of_all<'a>(steps: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
+        let rate = |step: &Self| step.rate_per_s.unwrap_or(0.0);
+        let each = steps.into_iter();
+        each.reduce(|most, next| if rate(next) > rate(most) { next } else { most })
+    }
+
+    /// What it says of a run beside which it stands, in one sentence.
+    pub fn sentence(&self) -> String {
+        let at = match self.rate_per_s {
+            Some(rate) => format!("at {}/s", whole(rate)),
+            None => "in a closed loop".to_owned(),
+        };
+        let [p50, p99] = self.share_us();
+        let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| fixed(us / 1000.0, 2));
+        format!(
+            "without a database the same load takes {} ms at p50 and {} ms at p99 on the machine of the generator, and {} µs of CPU \
+             an operation (helenus calibrate, {at})",
+            ms(p50),
+            ms(p99),
+            fixed(self.cpu_us, 1)
+        )
     }
 }
 
 impl Calibration {
-    /// The step for a run: that of its highest rate, or of the closed loop where a phase has none.
-    pub fn of_run(&self, result: &RunResult) -> Option<&Step> {
-        let rates = result.phases.iter().map(|phase| phase.rate_per_s);
-        let highest = rates.reduce(|a, b| Some(a?.max(b?)))?;
-        self.nearest(highest)
-    }
-
     /// The step nearest to a rate, by its order of magnitude; that of the closed loop where there is no rate.
-    fn nearest(&self, rate_per_s: Option<f64>) -> Option<&Step> {
+    pub fn nearest(&self, rate_per_s: Option<f64>) -> Option<&Step> {
         let Some(rate) = rate_per_s else {
             return self.steps.iter().find(|step| step.rate_per_s.is_none());
         };
@@ -191,6 +190,31 @@ mod tests {
         assert!((calibration.highest_per_s() - 400_000.0).abs() < 1.0);
         assert!(calibration.is_of("0.1.0", &machine()));
         assert!(!calibration.is_of("0.1.1", &machine()));
+    }
+
+    #[test]
+    fn several_phases_have_the_sentence_of_the_highest_rate() {
+        let closed = step(None, 400_000.0);
+        let slow = step(Some(1000.0), 1000.0);
+        let fast = Step {
+            response_us: Some([Some(61.0), Some(204.0)]),
+            cpu_us: 21.04,
+            ..step(Some(10_000.0), 10_000.0)
+        };
+        let all = Step::of_all([&closed, &fast, &slow]);
+        assert_eq!(all, Some(&fast));
+        assert_eq!(
+            fast.sentence(),
+            "without a database the same load takes 0.06 ms at p50 and 0.20 ms at p99 on the machine of the generator, and 21.0 µs \
+             of CPU an operation (helenus calibrate, at 10,000/s)"
+        );
+        assert_eq!(Step::of_all([&closed]), Some(&closed));
+        assert!(
+            closed
+                .sentence()
+                .ends_with("(helenus calibrate, in a closed loop)")
+        );
+        assert_eq!(Step::of_all([]), None);
     }
 
     #[test]

@@ -11,11 +11,12 @@ mod rows;
 mod tests;
 
 pub use bar::{BarError, FailOn};
-pub use compare::{CompareError, Fact, Needed, Options, RunFacts, Stages, compare};
+pub use compare::{CompareError, Fact, Needed, Options, RunFacts, Stages, compare, start_alike};
 pub use conclusion::{Conclusion, Finding, Tone, change};
 pub use measure::ALL;
 pub(crate) use rows::{ALPHA, ONE_SIDED, estimate, shared};
 
+use crate::calibration::Step;
 use crate::format::Format;
 use crate::sample::StartMeans;
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,9 @@ pub struct Comparison {
     /// The thresholds that were set, each with its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<Bar>,
+    /// What the generator's calibration has for the highest rate of these runs; absent where its machine was not calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Step>,
 }
 
 /// One side.

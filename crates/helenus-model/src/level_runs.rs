@@ -10,11 +10,14 @@ mod tests;
 
 pub use difference::Difference;
 
+use crate::calibration::Step;
+use crate::comparison::{CompareError, start_alike};
 use crate::consistency::Consistency;
 use crate::doubt::Severity;
 use crate::format::Format;
 use crate::levels::{Cell, Kind, Load, Prediction};
-use crate::result::RunResult;
+use crate::result::{self, RunResult};
+use crate::sample::StartMeans;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -56,6 +59,11 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Runs that are in no row, with the reason.
     pub left_out: Vec<LeftOut>,
+    /// What the generator's calibration has for the highest rate of these runs; absent where its machine was not calibrated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Step>,
+    /// What *start* means, in all runs.
+    pub start_means: StartMeans,
 }
 
 /// One operation at one level.
@@ -135,14 +143,24 @@ pub struct LeftOut {
 }
 
 /// The table of these runs; none of no run.
-pub fn table(mut runs: Vec<CellRun>) -> Option<Table> {
+///
+/// # Errors
+/// Runs whose times count from different starts.
+pub fn table(mut runs: Vec<CellRun>) -> Result<Option<Table>, CompareError> {
+    let each = runs.iter();
+    start_alike(each.map(|run| (run.run.as_str(), run.result.start_means)))?;
     runs.sort_by_key(|run| run.cell.repeat);
-    let first = runs.first()?.cell.clone();
+    let Some(CellRun { cell, result, .. }) = runs.first() else {
+        return Ok(None);
+    };
+    let (first, start_means) = (cell.clone(), result.start_means);
+    let measured = runs.iter().flat_map(|run| &run.result.phases);
+    let calibration = result::calibration(measured).cloned();
     let (good, bad): (Vec<CellRun>, Vec<CellRun>) =
         runs.into_iter().partition(|run| why_not(run).is_none());
     let mut repeats: Vec<u32> = good.iter().map(|run| run.cell.repeat).collect();
     repeats.dedup();
-    Some(Table {
+    Ok(Some(Table {
         format: Format::new("levels", VERSION),
         comparison: first.comparison,
         reference: first.reference,
@@ -152,7 +170,9 @@ pub fn table(mut runs: Vec<CellRun>) -> Option<Table> {
         repeats: u32::try_from(repeats.len()).unwrap_or(u32::MAX),
         rows: rows::of(&good),
         left_out: bad.iter().map(left_out).collect(),
-    })
+        calibration,
+        start_means,
+    }))
 }
 
 /// The disqualifying doubts of a run.

@@ -133,6 +133,8 @@ pub mod overload;
 
 pub mod doubt;
 
+pub mod calibration;
+
 pub mod probe;
 pub mod result;
 
@@ -141,7 +143,6 @@ pub mod samples;
 pub mod comparison;
 
 pub mod bench;
-pub mod calibration;
 pub mod line;
 
 pub mod ingest;

@@ -1,6 +1,7 @@
 //! The result of a run, `helenus.run/1`: counts, distributions and doubts by phase and operation.
 //! Refuses averages of percentiles: every percentile is read from merged histograms, which it carries along.
 
+use crate::calibration::Step;
 use crate::doubt::{Doubt, DoubtKind, OutsideFacts, PhaseFacts, Verdict, judge};
 use crate::flame::Profiled;
 use crate::format::Format;
@@ -20,12 +21,14 @@ use crate::workload::user_statements::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod alone;
 mod around;
 mod sure;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use alone::calibration;
 pub use around::{CoordinatorResult, NodeAround};
 
 /// Share of a measured window from which on something held for all of it.
@@ -175,6 +178,9 @@ pub struct Around {
     /// What the nodes' own timers counted, where they were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_times: Option<ServerTimes>,
+    /// What the generator's calibration has for the phase's rate; absent where its machine was not calibrated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Step>,
 }
 
 /// One operation of one phase.

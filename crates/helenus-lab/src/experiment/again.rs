@@ -2,10 +2,11 @@
 //! Refuses to look at an interval to decide whether to go on: the first blocks alone fix how many there are.
 
 use super::{ExperimentError, ExperimentEvent, Sitting};
-use helenus_model::comparison::{Claim, LEAST_PAIRS};
+use helenus_model::comparison::{Claim, LEAST_PAIRS, start_alike};
 use helenus_model::experiment::{
     Analysis, Experiment, Fact, NotLonger, Planned, RunState, Stage, analyse, lengthened, more,
 };
+use helenus_model::sample::StartMeans;
 use helenus_model::search;
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
@@ -13,9 +14,10 @@ use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
 /// What is known of the runs that have ended.
 ///
 /// # Errors
-/// The history cannot be read.
-pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, HistoryError> {
+/// The history cannot be read, or times of runs count from different starts.
+pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, ExperimentError> {
     let mut facts = Vec::new();
+    let mut starts = Vec::new();
     for run in runs {
         let Some(id) = run.run else { continue };
         let stored = history.run(id)?;
@@ -24,6 +26,7 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
         let search = stored.plan()?.search;
         if let Some(result) = stored.result {
             let name = id.to_string();
+            starts.push((name.clone(), result.start_means));
             let mut fact = Fact::of(&name, run.planned, life, &result, limits_failed);
             if let Some(search) = &search {
                 let highest = search::found(search, &result).map(|found| found.rate_per_s);
@@ -33,7 +36,26 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
             facts.push(fact);
         }
     }
+    let each = starts.iter();
+    start_alike(each.map(|(run, means)| (run.as_str(), *means)))?;
     Ok(facts)
+}
+
+/// Refuses to go on with an experiment whose last run counts its times from another start than this build: its report would
+/// be refused.
+///
+/// # Errors
+/// As [`facts`].
+pub(super) fn may_go_on(history: &History, runs: &[PlannedRun]) -> Result<(), ExperimentError> {
+    let Some(last) = runs.iter().rev().find_map(|run| run.run) else {
+        return Ok(());
+    };
+    let ended = history.run(last)?.result;
+    let ended = ended.map(|result| (last.to_string(), result.start_means));
+    let each = ended.iter().map(|(run, means)| (run.as_str(), *means));
+    Ok(start_alike(
+        each.chain([("this build", StartMeans::Socket)]),
+    )?)
 }
 
 /// Runs of the same life of the nodes before this one; none where runs of its restart were removed from the history, which
@@ -164,5 +186,96 @@ impl Sitting<'_> {
             Stage::Again,
         );
         Some(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::doubt::Verdict;
+    use helenus_model::format::Format;
+    use helenus_model::result::{self, RunResult};
+    use helenus_model::run_plan::{Pacing, Phase, RunPlan};
+    use helenus_model::workload::Workload;
+    use helenus_record::{Ending, RunBeginning, RunId};
+
+    /// A run in a history whose times count from this start.
+    fn run(history: &mut History, start_means: StartMeans) -> RunId {
+        let plan = RunPlan::new(
+            vec![([127, 0, 0, 1], 9042).into()],
+            Workload::Standard1,
+            vec![Phase::steady("write", 100.0, 4, 1000)],
+            Seed(1),
+        );
+        let beginning = RunBeginning {
+            plan: &plan,
+            release: None,
+            preset: None,
+            jvm: None,
+            host: &serde_json::json!({}),
+            cluster_plan: None,
+            life: None,
+            helenus_version: "0.1.0",
+            command: "helenus experiment run",
+            began_wall_ns: 1,
+            tag: None,
+            place: None,
+        };
+        let id = history.begin_run(&beginning).expect("begins");
+        let result = RunResult {
+            format: Format::new("run", result::VERSION),
+            plan_hash: plan.hash(),
+            workload: plan.workload.name().to_owned(),
+            seed: plan.seed,
+            start_means,
+            pacing: Pacing::Sleep,
+            began_wall_ns: 1,
+            generator: None,
+            unchecked: vec![],
+            phases: vec![],
+            verdict: Verdict::Valid,
+        };
+        let ended = history.finish_run(id, &result, Ending::Complete);
+        ended.expect("ends");
+        id
+    }
+
+    fn planned(run: RunId, place: usize) -> PlannedRun {
+        PlannedRun {
+            planned: Planned {
+                place,
+                block: place,
+                restart: place,
+                combination: 0,
+                stage: Stage::Main,
+            },
+            state: RunState::Done,
+            attempts: 1,
+            run: Some(run),
+            began_wall_ns: None,
+            ended_wall_ns: None,
+            why: None,
+        }
+    }
+
+    #[test]
+    fn an_experiment_mixes_no_starts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut history = History::open(&folder.path().join("history.db")).expect("a history");
+        let [old, new] =
+            [StartMeans::DriverCall, StartMeans::Socket].map(|start| run(&mut history, start));
+        let alike = [planned(new, 0)];
+        assert_eq!(facts(&history, &alike).expect("one start").len(), 1);
+        may_go_on(&history, &alike).expect("this build's start");
+        let mixed = facts(&history, &[planned(old, 0), planned(new, 1)]).expect_err("refused");
+        assert_eq!(
+            mixed.to_string(),
+            "r1 and r2 measure times from different starts: driver-call and socket"
+        );
+        let resumed = may_go_on(&history, &[planned(old, 0)]).expect_err("refused");
+        assert_eq!(
+            resumed.to_string(),
+            "r1 and this build measure times from different starts: driver-call and socket"
+        );
     }
 }

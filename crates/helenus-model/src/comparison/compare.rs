@@ -5,7 +5,7 @@ use super::bar::{BarError, FailOn, answers};
 use super::rows::{ALPHA, ONE_SIDED, phases, rows, shared};
 use super::{ALL, Comparison, Measure, Row, Side, VERSION, pairs};
 use crate::format::Format;
-use crate::result::RunResult;
+use crate::result::{self, RunResult};
 use crate::sample::StartMeans;
 use crate::stats::second_stage;
 
@@ -142,7 +142,7 @@ impl CompareError {
                 "name runs that ended: helenus history list shows the outcome of each"
             }
             Self::StartMeans { .. } => {
-                "measure both sides with the same build of helenus; times from different starts are not compared"
+                "measure all of them with the same build of helenus; times from different starts are not compared"
             }
             Self::Arrivals { .. } => {
                 "measure both sides with the same --arrivals: bursts of Poisson arrivals wait where even ones do not"
@@ -162,6 +162,28 @@ fn means(start: StartMeans) -> &'static str {
     match start {
         StartMeans::DriverCall => "driver-call",
         StartMeans::Socket => "socket",
+    }
+}
+
+/// Refuses runs, each with its name, whose times count from different starts.
+///
+/// # Errors
+/// [`CompareError::StartMeans`].
+pub fn start_alike<'a>(
+    runs: impl IntoIterator<Item = (&'a str, StartMeans)>,
+) -> Result<(), CompareError> {
+    let mut runs = runs.into_iter();
+    let Some((first, own)) = runs.next() else {
+        return Ok(());
+    };
+    match runs.find(|(_, its)| *its != own) {
+        None => Ok(()),
+        Some((other, its)) => Err(CompareError::StartMeans {
+            first: first.to_owned(),
+            other: other.to_owned(),
+            first_means: means(own),
+            other_means: means(its),
+        }),
     }
 }
 
@@ -190,6 +212,7 @@ pub fn compare(
     let (differences, mut cautions) = pairs::differences(&pairs);
     cautions.splice(0..0, pairs::cautions(&pairs));
     let told = pairs::told(&pairs);
+    let measured = a.iter().chain(b).flat_map(|run| &run.result.phases);
     let side = |label: &str, runs: Vec<String>| Side {
         label: label.to_owned(),
         runs,
@@ -215,6 +238,7 @@ pub fn compare(
         sequential: options.stages == Stages::Sequential,
         rows: rows.into_iter().map(|one| one.row).collect(),
         bars,
+        calibration: result::calibration(measured).cloned(),
     })
 }
 
@@ -231,15 +255,9 @@ fn check<'r>(
         }
     }
     let first = &a[0];
+    let all = a.iter().chain(b);
+    start_alike(all.map(|run| (run.run.as_str(), run.result.start_means)))?;
     for other in a.iter().chain(b) {
-        if other.result.start_means != first.result.start_means {
-            return Err(CompareError::StartMeans {
-                first: first.run.clone(),
-                other: other.run.clone(),
-                first_means: means(first.result.start_means),
-                other_means: means(other.result.start_means),
-            });
-        }
         arrive_alike(first, other)?;
         if other.result.workload != first.result.workload {
             return Err(CompareError::Workloads {

@@ -59,6 +59,7 @@ fn comparison(rows: Vec<Row>) -> Comparison {
         stopping: None::<Stopping>,
         rows,
         bars: vec![],
+        calibration: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! Refuses real runs: what is compared here is known beforehand.
 
 mod behind;
+mod calibrated;
 mod early;
 
 use super::*;
@@ -475,7 +476,7 @@ fn what_cannot_be_compared_is_refused() {
         format!("{error} | {}", error.hint())
     };
     other.start_means = StartMeans::Socket;
-    insta::assert_snapshot!(refused(&other), @"r1 and r2 measure times from different starts: driver-call and socket | measure both sides with the same build of helenus; times from different starts are not compared");
+    insta::assert_snapshot!(refused(&other), @"r1 and r2 measure times from different starts: driver-call and socket | measure all of them with the same build of helenus; times from different starts are not compared");
     let mut other = write(400.0);
     other.workload = "custom".to_owned();
     insta::assert_snapshot!(refused(&other), @"r1 ran the workload standard1 and r2 ran custom | compare runs of one workload");

@@ -6,6 +6,7 @@ mod answers;
 mod bars;
 mod ladder;
 mod luck;
+mod max_rate;
 mod screening;
 mod strata;
 mod tips;

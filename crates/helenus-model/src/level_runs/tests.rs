@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::levels::{Distance, Scene, cell};
 use crate::result::{Distribution, OperationResult, PhaseResult};
 use crate::run_plan::Pacing;
-use crate::sample::{Standing, StartMeans};
+use crate::sample::Standing;
 use crate::seed::Seed;
 use Consistency::{EachQuorum, LocalQuorum, Quorum};
 
@@ -111,7 +111,7 @@ fn runs() -> Vec<CellRun> {
 
 #[test]
 fn differences_are_taken_repeat_by_repeat_and_stand_beside_the_prediction() {
-    let table = table(runs()).expect("runs");
+    let table = table(runs()).expect("one start").expect("runs");
     let rows: Vec<(Consistency, bool)> = table.rows.iter().map(|r| (r.level, r.again)).collect();
     assert_eq!(
         rows,
@@ -150,7 +150,7 @@ fn differences_are_taken_repeat_by_repeat_and_stand_beside_the_prediction() {
 fn a_mix_has_rows_by_operation_and_closed_loops_are_told_by_service_time() {
     let mut mixed = run(Kind::Mixed, Quorum, false, 0, 40.0);
     mixed.cell.load = Load::Closed(50);
-    let table = table(vec![mixed]).expect("a run");
+    let table = table(vec![mixed]).expect("one start").expect("a run");
     let names: Vec<&str> = table.rows.iter().map(|r| r.operation.as_str()).collect();
     assert_eq!(names, [ALL, "read", "write"]);
     assert!(table.rows[0].predicted.is_none() && table.rows[1].predicted.is_some());
@@ -175,7 +175,7 @@ fn what_must_not_be_believed_is_left_out_with_its_reason() {
         cure: "a lower rate".into(),
         about: None,
     });
-    let table = table(runs).expect("runs");
+    let table = table(runs).expect("one start").expect("runs");
     assert_eq!(table.left_out.len(), 1);
     assert_eq!(table.left_out[0].cell, "QUORUM write at links, 100/s");
     assert_eq!(table.left_out[0].why, "behind its schedule");
@@ -187,5 +187,35 @@ fn what_must_not_be_believed_is_left_out_with_its_reason() {
 
 #[test]
 fn no_run_is_no_table() {
-    assert_eq!(table(vec![]), None);
+    assert_eq!(table(vec![]), Ok(None));
+}
+
+#[test]
+fn runs_of_different_starts_make_no_table() {
+    let mut runs = runs();
+    runs[1].result.start_means = StartMeans::Socket;
+    let error = table(runs).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "EACH_QUORUM-false-0 and LOCAL_QUORUM-false-0 measure times from different starts: driver-call and socket"
+    );
+}
+
+#[test]
+fn the_table_has_the_calibration_of_its_runs_highest_rate() {
+    let mut runs = runs();
+    let step = |rate| crate::calibration::Step {
+        rate_per_s: Some(rate),
+        in_flight: 1024,
+        achieved_per_s: rate,
+        cpu_us: 20.0,
+        late_us: [Some(40.0), Some(90.0)],
+        response_us: Some([Some(60.0), Some(200.0)]),
+        service_us: [Some(30.0), Some(100.0)],
+    };
+    for (run, rate) in runs.iter_mut().zip([1000.0, 10_000.0]) {
+        run.result.phases[0].around.calibration = Some(step(rate));
+    }
+    let table = table(runs).expect("one start").expect("runs");
+    assert_eq!(table.calibration, Some(step(10_000.0)));
 }

@@ -2,6 +2,7 @@
 //! Refuses colours, widths and tags: who prints has them.
 
 use super::PhaseResult;
+use crate::calibration::Step;
 use crate::server_times::{ServerTimes, Times};
 use crate::tail::{Overlap, Slow, Tail};
 use crate::trace::{Trace, TracedTimes};
@@ -211,6 +212,11 @@ pub fn nodes(phases: &[PhaseResult]) -> Grid {
         })
     });
     Grid::new("nodes", heads, each)
+}
+
+/// What the generator does alone, in a line; none where its machine was not calibrated.
+pub fn calibration<'a>(phases: impl IntoIterator<Item = &'a PhaseResult>) -> Option<String> {
+    super::calibration(phases).map(Step::sentence)
 }
 
 /// The phases in which the nodes' own timers were read.

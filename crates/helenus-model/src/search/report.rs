@@ -2,8 +2,9 @@
 //! Refuses to give the rate of one life as that of all: with fewer than three lives it says that it is of these.
 
 use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, knee, next, trials};
+use crate::calibration::Step;
 use crate::format::Format;
-use crate::result::RunResult;
+use crate::result::{self, RunResult};
 use crate::run_plan::RunPlan;
 use crate::units::whole;
 use serde::Serialize;
@@ -46,6 +47,9 @@ pub struct Report {
     pub lives: Vec<LifeReport>,
     /// Every trial, by rate.
     pub curve: Vec<Point>,
+    /// What the generator's calibration has for the highest rate tried; absent where its machine was not calibrated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Step>,
     /// The command line, without secrets.
     pub command: String,
     /// Version of Helenus.
@@ -80,6 +84,7 @@ impl Report {
         let all = over(lives);
         let each = lives.iter().map(|life| &life.result.phases[..]);
         let points = curve(each, slo.as_ref());
+        let phases = lives.iter().flat_map(|life| &life.result.phases);
         let held = points.iter().any(|point| point.held == Some(true));
         let all = all.filter(|_| held);
         Self {
@@ -94,6 +99,7 @@ impl Report {
             knee_per_s: knee(&points),
             lives: lives.iter().map(LifeReport::of).collect(),
             curve: points,
+            calibration: result::calibration(phases).cloned(),
             command: command.to_owned(),
             helenus: helenus.to_owned(),
         }

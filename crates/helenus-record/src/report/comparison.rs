@@ -7,6 +7,7 @@ use crate::report::chart::{Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Point;
 use crate::report::words::{self, html};
+use helenus_model::calibration::Step;
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Finding, Row};
 use helenus_model::units::plural;
 
@@ -89,7 +90,8 @@ fn limits(c: &Comparison) -> String {
         .map(|of| format!("{pairs} pairs detect differences of {of} with 80 % power"));
     let left = c.left_out.iter();
     let left = left.map(|l| format!("{} was left out: {}", l.run, l.why));
-    let notes = missed.chain(left);
+    let calibration = c.calibration.as_ref().map(Step::sentence);
+    let notes = missed.chain(calibration).chain(left);
     let notes: String = notes.map(|n| format!("<li>{}</li>", html(&n))).collect();
     match notes.is_empty() {
         true => cautions(c),

@@ -5,7 +5,7 @@ use crate::report::axis::{Axis, told};
 use crate::report::chart::{Chart, Mark, Series, Style, Symbol};
 use crate::report::page::{self, Head, Section, pairs, render};
 use crate::report::series::Point;
-use crate::report::words::style;
+use crate::report::words::{html, style};
 use helenus_model::level_runs::{Row, Table};
 
 pub(super) fn page(table: &Table) -> String {
@@ -153,12 +153,15 @@ fn numbers(table: &Table) -> String {
         ">predicted",
     ];
     let rows: Vec<Vec<String>> = table.rows.iter().map(row).collect();
+    let calibration = table.calibration.as_ref().map_or_else(String::new, |step| {
+        format!("<p class=\"note\">{}</p>\n", html(&step.sentence()))
+    });
     format!(
         "{}<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, repeat by repeat, with its \
          95 % interval. Columns without numbers are left out.</p>\n",
         page::table(&heads, &rows),
         table.reference.word()
-    )
+    ) + &calibration
 }
 
 fn row(row: &Row) -> Vec<String> {

@@ -5,8 +5,10 @@ use crate::report::rates;
 use crate::report::words::{self, code, markdown as text, ms_or_dash};
 use crate::report::{ComparisonReport, MARK};
 use crate::run::StoredRun;
+use helenus_model::calibration::Step;
 use helenus_model::comparison::Estimate;
 use helenus_model::doubt::shared;
+use helenus_model::result::tables::calibration;
 use helenus_model::result::{Distribution, PhaseResult};
 use std::fmt::Write as _;
 
@@ -52,6 +54,9 @@ pub(super) fn run(run: &StoredRun) -> String {
             .iter()
             .for_each(|phase| out.push_str(&rows(phase)));
         out.push_str("\nTimes in ms. – is a percentile with fewer than ten samples above it.\n");
+        if let Some(said) = calibration(&result.phases) {
+            let _infallible = writeln!(out, "\n{}", text(&said));
+        }
     }
     let _infallible = writeln!(
         out,
@@ -159,6 +164,9 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
     }
     if let Some(rule) = c.rule() {
         let _infallible = writeln!(out, "\n{}", text(&rule));
+    }
+    if let Some(said) = c.calibration.as_ref().map(Step::sentence) {
+        let _infallible = writeln!(out, "\n{}", text(&said));
     }
     for command in report.repeat {
         let _infallible = writeln!(out, "\nRepeat: {}", code(command));

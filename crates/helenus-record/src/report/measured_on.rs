@@ -1,16 +1,22 @@
-//! What runs were measured on, in words: machine, software, and the limits that really held.
+//! What runs were measured on, in words: machine, software, the limits that really held, and what the generator does alone.
 //! Refuses to merge what differs: two machines in one experiment are two lines, each with its number of runs.
 
 use crate::report::words;
 use crate::run::{ON_KEY, StoredRun};
+use helenus_model::result::tables::calibration;
 use serde_json::Value;
 
-/// Machine, software and limits of runs, each different one a line; with how many runs where there are several.
+/// Machine, software and limits of runs, each different one a line, with how many runs where there are several; last what
+/// the generator does alone at their highest rate, where its machine was calibrated.
 pub fn measured_on<'a>(runs: impl Iterator<Item = &'a StoredRun> + Clone) -> Vec<String> {
     let machines = counted(runs.clone().map(machine));
     machines
         .into_iter()
-        .chain(counted(runs.filter_map(limits)))
+        .chain(counted(runs.clone().filter_map(limits)))
+        .chain(calibration(
+            runs.filter_map(|run| run.result.as_ref())
+                .flat_map(|result| &result.phases),
+        ))
         .collect()
 }
 

@@ -12,6 +12,7 @@ use crate::report::{
 };
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
+use helenus_model::result::tables::calibration;
 use helenus_model::result::{RunResult, steadiness};
 use helenus_model::telemetry::Seen;
 use serde_json::Value;
@@ -88,6 +89,7 @@ fn limits(report: &RunReport<'_>) -> String {
         ("nodes", seen(|seen| matches!(seen, Seen::Node(_)))),
         ("host", seen(|seen| matches!(seen, Seen::Host(_)))),
     ];
+    notes.extend(result.and_then(|result| calibration(&result.phases)));
     let unseen = kinds.iter().filter(|(_, seen)| !seen);
     notes.extend(unseen.map(|(kind, _)| format!("No telemetry of the {kind} was recorded.")));
     let notes: String = notes

@@ -5,6 +5,7 @@ use helenus_model::consistency::Consistency;
 use helenus_model::format::Format;
 use helenus_model::level_runs::{Difference, Latency, LeftOut, Row, Table};
 use helenus_model::levels::{Kind, Load, Prediction};
+use helenus_model::sample::StartMeans;
 use helenus_record::report::{is_report, levels_html};
 use std::collections::BTreeMap;
 
@@ -64,6 +65,8 @@ pub(crate) fn table() -> Table {
             cell: "QUORUM write".to_owned(),
             why: "</script><script>".to_owned(),
         }],
+        calibration: None,
+        start_means: StartMeans::Socket,
     }
 }
 

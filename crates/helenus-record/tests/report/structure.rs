@@ -1,7 +1,9 @@
 //! What must stand in a page whatever was measured, and what must never.
 //! Refuses to look at pictures: the browser's test does.
 
+use crate::levels;
 use crate::values::{comparison, run};
+use helenus_model::calibration::Step as Load;
 use helenus_model::comparison::Claim;
 use helenus_model::result::NodeAround;
 use helenus_model::sample::{MeasuredFrom, SlowOperation};
@@ -10,7 +12,8 @@ use helenus_model::tail::{Cause, Overlap, Slow, Tail, TailAbove};
 use helenus_model::telemetry::Emulated;
 use helenus_model::trace::{Step, Trace, Traces};
 use helenus_record::report::{
-    ComparisonReport, comparison_html, comparison_markdown, is_report, run_html, run_markdown,
+    ComparisonReport, comparison_html, comparison_markdown, is_report, levels_html, measured_on,
+    run_html, run_markdown,
 };
 use std::collections::BTreeSet;
 
@@ -83,6 +86,41 @@ fn a_run_s_page_has_everything_in_its_order_and_stays_small() {
             .find(part)
             .unwrap_or_else(|| panic!("{part} is not there, or not in its place"));
         from += found;
+    }
+}
+
+#[test]
+fn a_calibration_stands_in_the_same_words_beside_everything_measured() {
+    let step = Load {
+        rate_per_s: Some(1000.0),
+        in_flight: 1024,
+        achieved_per_s: 1000.0,
+        cpu_us: 46.2,
+        late_us: [Some(40.0), Some(90.0)],
+        response_us: Some([Some(71.0), Some(184.0)]),
+        service_us: [Some(30.0), Some(100.0)],
+    };
+    let said = step.sentence();
+    let mut run = run(&["write", "read"], 12, 200);
+    let forms = |run: &crate::values::Synthetic| {
+        let on = measured_on([&run.run].into_iter());
+        [
+            run_html(&run.report()),
+            run_markdown(&run.report()),
+            on.join("\n"),
+        ]
+    };
+    assert!(forms(&run).iter().all(|form| !form.contains("calibrate")));
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[1].around.calibration = Some(step.clone());
+    for form in forms(&run) {
+        assert_eq!(form.matches(&said).count(), 1, "{form}");
+    }
+    let (page, markdown) = compared(|c| c.calibration = Some(step.clone()));
+    let mut table = levels::table();
+    table.calibration = Some(step);
+    for form in [page, markdown, levels_html(&table)] {
+        assert_eq!(form.matches(&said).count(), 1, "{form}");
     }
 }
 

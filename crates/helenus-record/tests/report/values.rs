@@ -584,6 +584,7 @@ pub(crate) fn comparison() -> Comparison {
             cure: "run on a host that is not shared".to_owned(),
         }],
         sequential: false,
+        calibration: None,
         stopping: Some(Stopping {
             wanted: 1.05,
             governed_by: "write all response p99".to_owned(),

@@ -6,7 +6,6 @@ use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_lab::calibrate::{self, CalibrateError, CalibrateRequest};
 use helenus_model::calibration::{Calibration, Step};
-use helenus_model::result::RunResult;
 use helenus_model::units::{fixed, whole};
 use std::time::{Duration, Instant};
 
@@ -62,24 +61,6 @@ pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, C
     Ok(0)
 }
 
-/// A line below a run's table: what of its times is the generator's, where this machine is calibrated.
-pub(crate) fn beside(calibration: Option<&Calibration>, result: &RunResult) -> Option<String> {
-    let step = calibration?.of_run(result)?;
-    let at = match step.rate_per_s {
-        Some(rate) => format!("at {}/s", whole(rate)),
-        None => "in a closed loop".to_owned(),
-    };
-    let [p50, p99] = step.share_us();
-    let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| fixed(us / 1000.0, 2));
-    Some(format!(
-        "without a database the same load takes {} ms at p50 and {} ms at p99 on this machine, and {} µs of CPU an operation \
-         (helenus calibrate, {at})\n",
-        ms(p50),
-        ms(p99),
-        fixed(step.cpu_us, 1)
-    ))
-}
-
 fn text(calibration: &Calibration) -> String {
     let mut table = Table::new(&[
         "load",
@@ -87,6 +68,8 @@ fn text(calibration: &Calibration) -> String {
         "CPU µs/op",
         "late p50",
         "late p99",
+        "response p50",
+        "response p99",
         "service p50",
         "service p99",
     ]);
@@ -94,6 +77,7 @@ fn text(calibration: &Calibration) -> String {
     for step in &calibration.steps {
         let Step {
             late_us: [late_p50, late_p99],
+            response_us,
             service_us: [p50, p99],
             ..
         } = *step;
@@ -101,7 +85,8 @@ fn text(calibration: &Calibration) -> String {
             Some(rate) => format!("{}/s", whole(rate)),
             None => format!("closed, {} in flight", step.in_flight),
         };
-        // Without a schedule nothing is late.
+        // Without a schedule nothing is late, and nothing has a response time.
+        let [response_p50, response_p99] = response_us.unwrap_or_default();
         let late = |value| match step.rate_per_s {
             Some(_) => us(value),
             None => "–".to_owned(),
@@ -112,6 +97,8 @@ fn text(calibration: &Calibration) -> String {
             fixed(step.cpu_us, 2),
             late(late_p50),
             late(late_p99),
+            us(response_p50),
+            us(response_p99),
             us(p50),
             us(p99),
         ]);

@@ -6,6 +6,7 @@ mod render;
 use crate::cli::levels::{Cells, Levels};
 use crate::commands::bench::{self, ms, random};
 use crate::commands::disturb;
+use crate::commands::experiment::pairs::not_comparable;
 use crate::error::{CommandError, code};
 use crate::outfile;
 use crate::ui::Ui;
@@ -148,7 +149,8 @@ fn show(
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let cells: Vec<_> = runs.iter().map(|run| run.cell.clone()).collect();
-    let Some(table) = level_runs::table(runs) else {
+    let table = level_runs::table(runs).map_err(not_comparable)?;
+    let Some(table) = table else {
         let text = format!("no run of {name} has ended");
         return Err(CommandError::new(code::USAGE, text)
             .hint("`helenus history` lists the runs".to_owned()));

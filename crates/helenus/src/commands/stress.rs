@@ -20,7 +20,7 @@ use helenus_lab::bench::Where;
 use helenus_lab::stress::{self, StressEvent, StressRequest, StressRun, StressRunError, Stressed};
 use helenus_model::format::Format;
 use helenus_model::line::Step;
-use helenus_model::result::RunResult;
+use helenus_model::result::{RunResult, tables};
 use helenus_model::run_plan::Phase;
 use helenus_model::sample::FailureKind;
 use helenus_model::stress::{
@@ -185,6 +185,11 @@ fn tell(
     }
     for run in &stressed.runs {
         tell_run(run, ui);
+    }
+    let each = stressed.runs.iter();
+    let phases = each.flat_map(|run| &run.finished.result.phases);
+    if let Some(calibration) = tables::calibration(phases) {
+        ui.note(&calibration);
     }
     Ok(stressed)
 }

@@ -60,17 +60,62 @@ fn a_node_that_is_no_database() {
 #[test]
 fn a_calibrated_machine_says_what_of_the_times_is_the_generator_s() {
     let lab = TestLab::fake("serve");
-    let bench = ["bench", "--phases", "write", "--rate", "200"];
-    let bench = [&bench[..], &["--duration", "1s", "--warmup", "0s"]].concat();
+    lab.done(&["up", "c"]);
+    let bench = [
+        "bench",
+        "--cluster",
+        "c",
+        "--phases",
+        "write",
+        "--rate",
+        "200",
+        "--duration",
+        "1s",
+        "--warmup",
+        "0s",
+    ];
     let said = "without a database the same load takes ";
     let before = lab.run(&bench);
     assert!(!before.out.contains(said), "{before}");
-    lab.done(&["calibrate", "--each", "200ms"]);
+    let table = lab.done(&["calibrate", "--each", "200ms"]);
+    assert!(table.contains("response p99"), "{table}");
     let after = lab.run(&bench);
-    assert!(after.out.contains(said), "{after}");
+    let line = |text: &str| {
+        let mut lines = text.lines().filter(|line| line.starts_with(said));
+        let line = lines.next().expect("the line").to_owned();
+        assert_eq!(lines.next(), None, "{text}");
+        line
+    };
+    let beside = line(&after.out);
     assert!(
-        after.out.contains("(helenus calibrate, at 1,000/s)"),
-        "{after}"
+        beside.ends_with("(helenus calibrate, at 1,000/s)"),
+        "{beside}"
     );
-    assert_eq!(lab.processes(), vec![]);
+    // It is kept with the run: later words are the same, whatever is measured of the machine since.
+    lab.done(&["calibrate", "--each", "100ms"]);
+    for words in [
+        &["history", "show", "r2"][..],
+        &["report", "r2", "--markdown", "-"],
+        &["compare", "r1", "r2"],
+    ] {
+        assert_eq!(line(&lab.run(words).out), beside, "{words:?}");
+    }
+    assert!(!lab.done(&["history", "show", "r1"]).contains(said));
+    let levels = [
+        "levels",
+        "--cluster",
+        "c",
+        "--cl",
+        "ONE",
+        "--workloads",
+        "write",
+    ];
+    let short = ["--rate", "200", "--duration", "400ms", "--warmup", "0s"];
+    line(&lab.run(&[&levels[..], &short, &["--quiet"]].concat()).out);
+    let stress = lab.run(&["stress", "write", "n=400", "-rate", "threads=4"]);
+    let closed = line(&stress.err);
+    assert!(
+        closed.ends_with("(helenus calibrate, in a closed loop)"),
+        "{closed}"
+    );
 }

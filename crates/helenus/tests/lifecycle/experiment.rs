@@ -515,3 +515,70 @@ fn too_few_blocks_are_told_and_may_be_made_enough_once() {
     ");
     all_once_in_order(&lab, "body", 6 * 6);
 }
+
+/// Two servers, one of four times the other's speed, and how much they do while 90 % of the operations take below 100 ms.
+const SEARCHED: &str = r#"
+name = "searched"
+seed = 5
+measure = "max-rate"
+announce = false
+bars = ["max-rate > 20/s"]
+
+[cluster]
+jvm = ["-Dfake.life_sd=0.01"]
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+slo = "p90<100ms,errors<1%"
+step = "2s"
+warmup = "100ms"
+within = "9s"
+
+[[factor]]
+name = "server"
+kind = "restart"
+levels = [{ label = "slow", jvm = "-Dfake.queue=400" }, { label = "fast", jvm = "-Dfake.queue=1600" }]
+"#;
+
+#[test]
+fn the_highest_rate_is_searched_in_each_restart_and_a_faster_server_has_more_of_it() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    lab.done(&["calibrate", "--each", "100ms"]);
+    lab.write("searched.toml", SEARCHED);
+    // One block: each server, and the first one twice.
+    let run = ["experiment", "run", "searched.toml", "--repeats", "1"];
+    let text = ended(&lab, &run);
+    all_once_in_order(&lab, "searched", 3);
+    let made = report(&lab, "searched");
+    let facts = made["facts"].as_array().expect("facts");
+    assert_eq!(facts.len(), 3, "{made:#}");
+    let highest = |combination: u64| -> Vec<f64> {
+        let own = facts.iter().filter(|f| f["combination"] == combination);
+        own.filter_map(|fact| fact["values"]["search"]["max_rate"].as_f64())
+            .collect()
+    };
+    let (slow, fast) = (highest(0), highest(1));
+    // Whether a rate was seen to hold within so short a time is the host's business.
+    assert!(
+        slow.iter().all(|rate| (20.0..460.0).contains(rate)),
+        "{slow:?}"
+    );
+    assert!(
+        fast.iter().all(|rate| (20.0..1_840.0).contains(rate)),
+        "{fast:?}"
+    );
+    if let ([_, _], [fast]) = (slow.as_slice(), fast.as_slice()) {
+        assert!(slow.iter().all(|slow| fast > slow), "{slow:?} and {fast}");
+        let analysis = &made["analysis"];
+        assert_eq!(analysis["measure"], "max_rate", "{analysis:#}");
+        assert_eq!(
+            analysis["answer"]["winner_label"], "server=fast",
+            "{analysis:#}"
+        );
+        assert!(text.contains("server=fast looks best"), "{text}");
+    }
+    // What the generator does alone is said once, however many runs there are.
+    assert_eq!(text.matches("(helenus calibrate, ").count(), 1, "{text}");
+}

@@ -66,6 +66,7 @@ fn the_highest_rate_is_searched_in_one_life_after_the_other() {
 fn a_threshold_that_no_rate_holds_is_no_success_and_a_curve_has_all_rates() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c", "--jvm=-Dfake.queue=2000", "--jvm=-Dfake.seed=1"]);
+    lab.done(&["calibrate", "--each", "100ms"]);
     let on = [
         "--cluster",
         "c",
@@ -82,9 +83,15 @@ fn a_threshold_that_no_rate_holds_is_no_success_and_a_curve_has_all_rates() {
         said.out.starts_with("p50<1us: no rate holds the threshold"),
         "{said}"
     );
+    assert_eq!(
+        said.out.matches("(helenus calibrate, ").count(),
+        1,
+        "{said}"
+    );
     let said = found(&lab, &[&["--curve"][..], &on].concat());
     let points = said["curve"].as_array().expect("points");
     assert_eq!((points.len(), said.get("slo")), (12, None), "{said:#}");
+    assert!(said["calibration"]["cpu_us"].is_f64(), "{said:#}");
     // A cluster that was there is still there.
     assert_eq!(lab.states("c").0, "running");
 }

@@ -4,7 +4,6 @@
 mod tests;
 
 use crate::commands::bench::{faults, generators};
-use crate::commands::calibrate;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::machine;
 use helenus_lab::{BenchRequest, Finished};
@@ -15,7 +14,7 @@ use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{
-    Confidence, Distribution, OperationResult, PhaseResult, RunResult, steadiness,
+    Confidence, Distribution, OperationResult, PhaseResult, RunResult, steadiness, tables,
 };
 use helenus_model::run_plan::RunPlan;
 use helenus_model::telemetry::FaultSeen;
@@ -150,7 +149,6 @@ fn text(report: &Report<'_>, detail: bool) -> String {
     if detail {
         text.push_str(&generators::elsewhere(report.generators));
     }
-    text.extend(calibrate::beside(report.calibration, report.result));
     text
 }
 
@@ -191,6 +189,7 @@ pub(crate) fn result(
     if detail && !generator.is_empty() {
         let _infallible = writeln!(text, "\ngenerator: {}", generator.join(", "));
     }
+    text.push_str(&calibration(tables::calibration(&result.phases)));
     let _infallible = writeln!(
         text,
         "run {}, seed {}; verdict: {}",
@@ -199,6 +198,11 @@ pub(crate) fn result(
         result.verdict.line()
     );
     text
+}
+
+/// The line of a calibration; nothing where the machine has none.
+pub(crate) fn calibration(said: Option<String>) -> String {
+    said.map_or_else(String::new, |line| line + "\n")
 }
 
 /// Why more was done than was offered, where it was.

@@ -2,6 +2,7 @@
 //! Refuses to claim what the comparison does not.
 
 use crate::ui::{Answers, Table, Ui};
+use helenus_model::calibration::Step;
 use helenus_model::comparison::{Comparison, Conclusion, Finding, LEAST_PAIRS, LEVEL, Measure};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -85,6 +86,9 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
     }
     if let Some(rule) = of.rule() {
         line(&rule);
+    }
+    if let Some(calibration) = of.calibration.as_ref().map(Step::sentence) {
+        line(&calibration);
     }
     for bar in &of.bars {
         let interval = match (bar.low, bar.high) {

@@ -106,6 +106,7 @@ fn comparison(draw: &mut Draw) -> Comparison {
         differences: vec![],
         cautions: vec![],
         sequential: false,
+        calibration: None,
         stopping: None,
         rows,
         bars,

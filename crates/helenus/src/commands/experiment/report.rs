@@ -125,7 +125,7 @@ impl Read {
         let own_bars =
             (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));
         let runs = history.planned_runs(stored.id)?;
-        let facts = facts(history, &runs)?;
+        let facts = facts(history, &runs).map_err(super::failure)?;
         let small = file
             .experiment
             .too_small(stored.dataset_bytes, stored.memory_bytes);

@@ -4,6 +4,7 @@
 use crate::commands::bench;
 use crate::ui::{Answers, Table, Ui};
 use helenus_lab::levels::{LevelsEvent, LevelsRequest};
+use helenus_model::calibration::Step;
 use helenus_model::comparison::Conclusion;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
@@ -287,6 +288,9 @@ fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
         text,
         "\ntimes in ms; – is a percentile with fewer than 10 samples above it, or an interval from one repeat"
     );
+    text.push_str(&bench::render::calibration(
+        of.calibration.as_ref().map(Step::sentence),
+    ));
     text.push_str(&not_run(illegal));
     for left in &of.left_out {
         let _infallible = writeln!(text, "left out: {} ({}): {}", left.run, left.cell, left.why);

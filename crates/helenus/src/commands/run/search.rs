@@ -10,6 +10,7 @@ use helenus_cluster::error::with_causes;
 use helenus_lab::bench::Where;
 use helenus_lab::search::{self, SearchEvent, Searched};
 use helenus_lab::{BenchRequest, LabEvent};
+use helenus_model::calibration::Step;
 use helenus_model::nearest::nearest;
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{Phase, Search};
@@ -223,6 +224,8 @@ fn text(report: &Report, request: &BenchRequest) -> String {
             });
         }
     }
+    let calibration = report.calibration.as_ref().map(Step::sentence);
+    text.push_str(&bench::render::calibration(calibration));
     text
 }
 
