@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 /// MBeans of Cassandra that several modules ask.
 pub(crate) const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
+pub(crate) const STORAGE_PROXY: &str = "org.apache.cassandra.db:type=StorageProxy";
 pub(crate) const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 
 /// Jolokia's own port; the agent gets the first that is free from here on.
@@ -148,6 +149,21 @@ pub struct Mbeans {
 }
 
 impl Mbeans {
+    /// Those of an agent that a test plays.
+    #[cfg(test)]
+    pub(crate) fn of_agent(address: SocketAddr) -> Self {
+        Self {
+            node: "node1".to_owned(),
+            pid: 0,
+            folder: PathBuf::new(),
+            jar: PathBuf::new(),
+            address,
+            authorization: authorization("secret"),
+            within: ANSWER_WITHIN,
+            dialer: None,
+        }
+    }
+
     /// The MBeans of a node of ours; the agent is loaded unless it is there already.
     ///
     /// The process is the one that holds our claim, and the listener must belong to it.

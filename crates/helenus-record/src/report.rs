@@ -16,6 +16,7 @@ mod experiment;
 mod experiment_page;
 mod experiment_plot;
 mod experiment_rates;
+mod experiment_said;
 mod experiment_sheets;
 mod flame;
 mod heat;
@@ -34,8 +35,9 @@ mod tail;
 mod time;
 mod words;
 
-pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
+pub use experiment::{ExperimentReport, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;
+pub use experiment_said::{experiment_answer, experiment_conclusion};
 pub use experiment_sheets::{Sheet, experiment_sheets};
 pub use flame::{FlameReport, flame_html, flame_svg};
 pub use measured_on::measured_on;
