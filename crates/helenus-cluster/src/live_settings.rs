@@ -173,7 +173,7 @@ impl LiveSetting {
             Way::Count(_) => vec!["setconcurrentcompactors"],
             Way::MibPerS(_) => vec!["setcompactionthroughput"],
             Way::Millis(attribute) => vec!["settimeout", timeout(attribute)],
-            Way::MbitPerS(_, word) => vec![word],
+            Way::MbitPerS(_, word) => vec![*word],
             Way::HintWindow => vec!["setmaxhintwindow"],
             Way::Hints => {
                 let word = if *value == 0 {
@@ -315,7 +315,7 @@ mod tests {
             let mut seen = Vec::new();
             for stream in listener.incoming().take(asks) {
                 let mut stream = stream.expect("a connection");
-                let (mut text, mut byte) = (Vec::new(), [0]);
+                let (mut text, mut byte) = (Vec::new(), [0_u8]);
                 let body = loop {
                     stream.read_exact(&mut byte).expect("a request");
                     text.push(byte[0]);

@@ -140,19 +140,23 @@ impl Write for Written {
     }
 }
 
-/// Runs a phase as a generator does; its intervals and its end.
+/// A plan of this phase alone, at the priority that the test has.
+fn plan(phase: &Phase, timeout_ms: u64) -> RunPlan {
+    RunPlan {
+        operation_timeout_ms: timeout_ms,
+        raise_priority: false,
+        ..RunPlan::new(vec![], Workload::Standard1, vec![phase.clone()], Seed(1))
+    }
+}
+
+/// Runs a plan as a generator does; the intervals of its phase and their end.
 fn conduct<N: FnMut(u64) -> u64>(
-    phase: &Phase,
-    timeout_ms: u64,
+    plan: &RunPlan,
     endpoint: &mut Virtual<N>,
 ) -> (Vec<Interval>, PhaseEnd) {
-    let plan = RunPlan {
-        operation_timeout_ms: timeout_ms,
-        ..RunPlan::new(vec![], Workload::Standard1, vec![phase.clone()], Seed(1))
-    };
     let (written, stop) = (Written::default(), Arc::new(Stop::default()));
     let output = Output::start(written.clone(), Arc::clone(&stop));
-    let end = run_phase(&plan, (0, Some(S)), endpoint, None, &output, &stop);
+    let end = run_phase(plan, (0, Some(S)), endpoint, None, &output, &stop);
     output.finish();
     let text = written.0.lock().expect("no panic").clone();
     let text = String::from_utf8(text).expect("text");
@@ -173,7 +177,7 @@ fn conduct<N: FnMut(u64) -> u64>(
 fn run(phase: &Phase) -> (PhaseResult, [u64; 2]) {
     let mut queue = Queue::new();
     let mut endpoint = Virtual::new(|now_ns| queue.end_of(now_ns));
-    let (intervals, mut end) = conduct(phase, 60_000, &mut endpoint);
+    let (intervals, mut end) = conduct(&plan(phase, 60_000), &mut endpoint);
     // The loop's own time is real, the window is not.
     end.thread_cpu_ns = 0;
     end.threads_cpu_ns = 0;
@@ -242,7 +246,7 @@ fn an_answer_that_arrived_wins_over_the_sweep_of_the_same_poll() {
     // It is here after 80 ms, and the loop sees it 250 ms late, when it is older than its time-out.
     let mut endpoint = Virtual::new(|now_ns| now_ns + 80 * MS);
     endpoint.late_ns = 250 * MS;
-    let (intervals, _) = conduct(&closed(5), 100, &mut endpoint);
+    let (intervals, _) = conduct(&plan(&closed(5), 100), &mut endpoint);
     let each = intervals.iter().map(|one| &one.operations["write"]);
     let (completed, failed) = each.fold((0, 0), |(completed, failed), one| {
         (completed + one.completed, failed + one.failures())
@@ -255,7 +259,7 @@ fn a_pass_of_the_loop_counts_so_many_arrivals_and_no_more() {
     // The only slot is never answered: the schedule offers 100,000 a second meanwhile.
     let mut endpoint = Virtual::new(|_| u64::MAX);
     let phase = Phase::steady("write", 100_000.0, 1, 2000);
-    let (intervals, _) = conduct(&phase, 2500, &mut endpoint);
+    let (intervals, _) = conduct(&plan(&phase, 2500), &mut endpoint);
     let offered: Vec<u64> = intervals
         .iter()
         .filter_map(|one| Some(one.operations.get("write")?.offered))
@@ -274,7 +278,11 @@ fn a_pass_of_the_loop_counts_so_many_arrivals_and_no_more() {
 fn closed_loops_and_paced_loads_run_at_the_same_priority() {
     let standing = |phase: &Phase| {
         let mut endpoint = Virtual::new(|now_ns| now_ns + MS);
-        conduct(phase, 1000, &mut endpoint).1.standing
+        let plan = RunPlan {
+            raise_priority: true,
+            ..plan(phase, 1000)
+        };
+        conduct(&plan, &mut endpoint).1.standing
     };
     let paced = Phase {
         extent: Extent::Count(2),
