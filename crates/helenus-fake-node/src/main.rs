@@ -3,6 +3,7 @@
 //! Refuses to hold data, but for `serve`, which holds rows in memory; the others answer what readiness asks.
 
 mod answer;
+mod mbeans;
 mod me;
 mod ready;
 mod serve;
