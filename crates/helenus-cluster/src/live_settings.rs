@@ -4,11 +4,11 @@
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::host_settings;
-use crate::mbeans::{CACHES, Mbeans, STORAGE_SERVICE};
+use crate::mbeans::{CACHES, Mbeans, STORAGE_PROXY, STORAGE_SERVICE};
 use crate::state::ClusterState;
 use helenus_model::nearest::nearest;
 use helenus_model::units::{Bytes, parse_duration};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How a node takes a key while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,16 @@ enum Way {
     Millis(&'static str),
     /// MiB, of the caches.
     CacheMib(&'static str),
+    /// Megabits a second: 4.0, 4.1 and 5.0 all take whole ones. The word of nodetool beside it.
+    MbitPerS(&'static str, &'static str),
+    /// Whether hints are kept, of StorageProxy.
+    Hints,
+    /// For how long they are kept, in milliseconds.
+    HintWindow,
 }
 
 /// Keys of cassandra.yaml that 4.0, 4.1 and 5.0 take while they run.
-const KEYS: [(&str, Way); 13] = [
+const KEYS: [(&str, Way); 17] = [
     ("concurrent_reads", Way::Stage("ReadStage")),
     ("concurrent_writes", Way::Stage("MutationStage")),
     (
@@ -52,6 +58,19 @@ const KEYS: [(&str, Way); 13] = [
         "counter_cache_size",
         Way::CacheMib("CounterCacheCapacityInMB"),
     ),
+    (
+        "stream_throughput_outbound",
+        Way::MbitPerS("StreamThroughputMbPerSec", "setstreamthroughput"),
+    ),
+    (
+        "inter_dc_stream_throughput_outbound",
+        Way::MbitPerS(
+            "InterDCStreamThroughputMbPerSec",
+            "setinterdcstreamthroughput",
+        ),
+    ),
+    ("hinted_handoff_enabled", Way::Hints),
+    ("max_hint_window", Way::HintWindow),
 ];
 
 /// A setting that needs no restart.
@@ -127,7 +146,9 @@ impl LiveSetting {
             Way::Stage(_) | Way::Count(_) => (value.parse().ok(), "a count"),
             Way::MibPerS(_) => (mib(value.trim_end_matches("/s")), "MiB a second"),
             Way::CacheMib(_) => (mib(value), "a size in MiB"),
-            Way::Millis(_) => (millis(value), "a time"),
+            Way::Millis(_) | Way::HintWindow => (millis(value), "a time"),
+            Way::MbitPerS(..) => (mbit(value.trim_end_matches("/s")), "MiB a second"),
+            Way::Hints => (value.parse::<bool>().ok().map(u64::from), "true or false"),
         };
         let wrong = || NotLive::Value {
             key: name.to_owned(),
@@ -152,6 +173,16 @@ impl LiveSetting {
             Way::Count(_) => vec!["setconcurrentcompactors"],
             Way::MibPerS(_) => vec!["setcompactionthroughput"],
             Way::Millis(attribute) => vec!["settimeout", timeout(attribute)],
+            Way::MbitPerS(_, word) => vec![*word],
+            Way::HintWindow => vec!["setmaxhintwindow"],
+            Way::Hints => {
+                let word = if *value == 0 {
+                    "disablehandoff"
+                } else {
+                    "enablehandoff"
+                };
+                return Some(vec![word.to_owned()]);
+            }
             Way::CacheMib(_) => return None,
         };
         let value = value.to_string();
@@ -161,21 +192,25 @@ impl LiveSetting {
 
     /// Sets it in one node.
     fn set(key: &str, value: u64, mbeans: &Mbeans) -> Result<(), ClusterError> {
-        let way = KEYS.iter().find(|(known, _)| *known == key);
-        let value = json!(value);
-        match way.map(|(_, way)| *way) {
+        let Some((_, way)) = KEYS.iter().find(|(known, _)| *known == key) else {
+            return Ok(());
+        };
+        let (mbean, attribute, value): (&str, &str, Value) = match *way {
             // The fewest threads of a stage cannot be set; -1 leaves them alone, as nodetool does.
-            Some(Way::Stage(stage)) => {
-                let arguments = [json!(stage), json!(-1), value];
+            Way::Stage(stage) => {
+                let arguments = [json!(stage), json!(-1), json!(value)];
                 mbeans.exec(STORAGE_SERVICE, "setConcurrency", &arguments)?;
+                return Ok(());
             }
-            Some(Way::Count(attribute) | Way::MibPerS(attribute) | Way::Millis(attribute)) => {
-                mbeans.write(STORAGE_SERVICE, attribute, &value)?;
-            }
-            Some(Way::CacheMib(attribute)) => mbeans.write(CACHES, attribute, &value)?,
-            None => {}
-        }
-        Ok(())
+            Way::Count(attribute)
+            | Way::MibPerS(attribute)
+            | Way::Millis(attribute)
+            | Way::MbitPerS(attribute, _) => (STORAGE_SERVICE, attribute, json!(value)),
+            Way::CacheMib(attribute) => (CACHES, attribute, json!(value)),
+            Way::Hints => (STORAGE_PROXY, "HintedHandoffEnabled", json!(value != 0)),
+            Way::HintWindow => (STORAGE_PROXY, "MaxHintWindow", json!(value)),
+        };
+        Ok(mbeans.write(mbean, attribute, &value)?)
     }
 }
 
@@ -193,6 +228,11 @@ fn timeout(attribute: &str) -> &'static str {
 fn mib(text: &str) -> Option<u64> {
     let plain = text.parse().ok();
     plain.or_else(|| Some(Bytes::parse(text.trim_end_matches("iB")).ok()?.0 >> 20))
+}
+
+/// Megabits, to the nearest one: 24 MiB are the 200 of older files, and 1.
+fn mbit(text: &str) -> Option<u64> {
+    Some((mib(text)?.checked_mul(8 << 20)? + 500_000) / 1_000_000)
 }
 
 fn millis(text: &str) -> Option<u64> {
@@ -255,6 +295,81 @@ mod tests {
         assert_eq!(read("compaction_throughput=64MiB/s"), Ok(64));
         assert_eq!(read("read_request_timeout=5s"), Ok(5000));
         assert_eq!(read("key_cache_size=100MiB"), Ok(100));
+        assert_eq!(read("stream_throughput_outbound=24MiB/s"), Ok(201));
+        assert_eq!(read("inter_dc_stream_throughput_outbound=0MiB/s"), Ok(0));
+        assert_eq!(read("hinted_handoff_enabled=false"), Ok(0));
+        assert_eq!(read("max_hint_window=3h"), Ok(10_800_000));
+        let wrong = read("hinted_handoff_enabled=2").unwrap_err();
+        assert!(
+            wrong.starts_with("hinted_handoff_enabled must be true or false"),
+            "{wrong}"
+        );
+    }
+
+    /// An agent that keeps what is written, and answers as Jolokia does; what it was asked, one line each.
+    fn agent(asks: usize) -> (Mbeans, std::thread::JoinHandle<Vec<String>>) {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let serve = std::thread::spawn(move || {
+            let mut seen = Vec::new();
+            for stream in listener.incoming().take(asks) {
+                let mut stream = stream.expect("a connection");
+                let (mut text, mut byte) = (Vec::new(), [0_u8]);
+                let body = loop {
+                    stream.read_exact(&mut byte).expect("a request");
+                    text.push(byte[0]);
+                    let end = text.windows(4).position(|four| four == b"\r\n\r\n");
+                    let body =
+                        end.and_then(|end| serde_json::from_slice::<Value>(&text[end..]).ok());
+                    if let Some(body) = body {
+                        break body;
+                    }
+                };
+                let ask = &body[0];
+                let mbean = ask["mbean"].as_str().expect("an MBean");
+                let short = mbean.rsplit('=').next().expect("a type");
+                seen.push(
+                    format!("{short} {} {}", ask["attribute"], ask["value"]).replace('"', ""),
+                );
+                let answer = "HTTP/1.0 200 OK\r\n\r\n[{\"status\": 200, \"value\": 1}]";
+                stream.write_all(answer.as_bytes()).expect("an answer");
+            }
+            seen
+        });
+        (Mbeans::of_agent(address), serve)
+    }
+
+    #[test]
+    fn a_level_is_set_in_a_node_and_the_first_one_comes_back() {
+        let levels = [
+            "stream_throughput_outbound=24MiB/s",
+            "stream_throughput_outbound=1MiB/s",
+            "stream_throughput_outbound=24MiB/s",
+            "inter_dc_stream_throughput_outbound=1MiB/s",
+            "hinted_handoff_enabled=false",
+            "hinted_handoff_enabled=true",
+            "max_hint_window=1m",
+        ];
+        let (mbeans, serve) = agent(levels.len());
+        for level in levels {
+            let Ok(LiveSetting::Node { key, value }) = LiveSetting::parse(level) else {
+                panic!("{level}");
+            };
+            LiveSetting::set(key, value, &mbeans).expect("an agent that takes all");
+        }
+        assert_eq!(
+            serve.join().expect("no panic"),
+            [
+                "StorageService StreamThroughputMbPerSec 201",
+                "StorageService StreamThroughputMbPerSec 8",
+                "StorageService StreamThroughputMbPerSec 201",
+                "StorageService InterDCStreamThroughputMbPerSec 8",
+                "StorageProxy HintedHandoffEnabled false",
+                "StorageProxy HintedHandoffEnabled true",
+                "StorageProxy MaxHintWindow 60000",
+            ]
+        );
     }
 
     #[test]
@@ -279,6 +394,16 @@ mod tests {
             some("settimeout read 5000")
         );
         assert_eq!(words("request_timeout=5s"), some("settimeout misc 5000"));
+        let stream = words("stream_throughput_outbound=24MiB/s");
+        assert_eq!(stream, some("setstreamthroughput 201"));
+        let far = words("inter_dc_stream_throughput_outbound=24MiB/s");
+        assert_eq!(far, some("setinterdcstreamthroughput 201"));
+        let hints = [true, false].map(|on| words(&format!("hinted_handoff_enabled={on}")));
+        assert_eq!(hints, [some("enablehandoff"), some("disablehandoff")]);
+        assert_eq!(
+            words("max_hint_window=1h"),
+            some("setmaxhintwindow 3600000")
+        );
         assert_eq!(words("key_cache_size=100MiB"), None);
         assert_eq!(LiveSetting::ReadAhead(None).nodetool(), None);
     }

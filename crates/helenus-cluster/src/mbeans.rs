@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 /// MBeans of Cassandra that several modules ask.
 pub(crate) const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
+pub(crate) const STORAGE_PROXY: &str = "org.apache.cassandra.db:type=StorageProxy";
 pub(crate) const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 
 /// Jolokia's own port; the agent gets the first that is free from here on.
@@ -139,7 +140,8 @@ pub struct Mbeans {
     node: String,
     pid: i32,
     folder: PathBuf,
-    jar: PathBuf,
+    /// The agent, where it is to be loaded; a loaded one has its link.
+    jar: Option<PathBuf>,
     address: SocketAddr,
     authorization: Secret,
     /// Longest wait for an answer.
@@ -149,6 +151,21 @@ pub struct Mbeans {
 }
 
 impl Mbeans {
+    /// Those of an agent that a test plays.
+    #[cfg(test)]
+    pub(crate) fn of_agent(address: SocketAddr) -> Self {
+        Self {
+            node: "node1".to_owned(),
+            pid: 0,
+            folder: PathBuf::new(),
+            jar: None,
+            address,
+            authorization: authorization("secret"),
+            within: ANSWER_WITHIN,
+            dialer: None,
+        }
+    }
+
     /// The MBeans of a node of ours; the agent is loaded unless it is there already.
     ///
     /// The process is the one that holds our claim, and the listener must belong to it.
@@ -160,20 +177,12 @@ impl Mbeans {
         let folder = PathBuf::from(&plan.folder);
         let pid = running(state, plan)?;
         attach::mark_opened(&folder, pid).map_err(AttachError::Io)?;
-        let tool = Tool::jolokia(state.runtime_of(node).jdk_feature);
-        let jar = Store::open(&context.paths.cache, &context.env)
-            .and_then(|store| store.ensure_tool(tool, &context.cancel.flag(), &mut |_| {}))
-            .map_err(|source| MbeansError::Jar {
-                name: tool.name,
-                folder: context.paths.cache.join("tools").join(tool.name),
-                source: Box::new(source),
-            })?;
         let password = password(&folder).map_err(AttachError::Io)?;
-        let ask = |port| Self {
+        let ask = |port, jar| Self {
             node: node.to_owned(),
             pid,
             folder: folder.clone(),
-            jar: jar.clone(),
+            jar,
             address: SocketAddr::from((plan.address, port)),
             authorization: authorization(password.expose()),
             within: ANSWER_WITHIN,
@@ -182,8 +191,16 @@ impl Mbeans {
         if let Some(port) = recorded_port(&folder)
             && listens(pid, SocketAddr::from((plan.address, port)))
         {
-            return Ok(ask(port));
+            return Ok(ask(port, None));
         }
+        let tool = Tool::jolokia(state.runtime_of(node).jdk_feature);
+        let jar = Store::open(&context.paths.cache, &context.env)
+            .and_then(|store| store.ensure_tool(tool, &context.cancel.flag(), &mut |_| {}))
+            .map_err(|source| MbeansError::Jar {
+                name: tool.name,
+                folder: context.paths.cache.join("tools").join(tool.name),
+                source: Box::new(source),
+            })?;
         let mut last = None;
         for port in FIRST_PORT..FIRST_PORT + PORTS {
             let address = SocketAddr::from((plan.address, port));
@@ -192,7 +209,7 @@ impl Mbeans {
             if here && TcpListener::bind(address).is_err() {
                 continue;
             }
-            let mbeans = ask(port);
+            let mbeans = ask(port, Some(jar.clone()));
             mbeans.load(password.expose())?;
             if mbeans.listening() {
                 return Ok(mbeans);
@@ -229,9 +246,11 @@ impl Mbeans {
 
     /// Loads the agent, by names from the node's folder, its working directory: they need no escapes.
     fn tell(&self, mode: &str) -> Result<(), AttachError> {
-        let link = self.folder.join(JAR);
-        let _was_none = fs::remove_file(&link);
-        fs::os::unix::fs::symlink(&self.jar, &link)?;
+        if let Some(jar) = &self.jar {
+            let link = self.folder.join(JAR);
+            let _was_none = fs::remove_file(&link);
+            fs::os::unix::fs::symlink(jar, &link)?;
+        }
         attach::load_agent(self.pid, Path::new(JAR), &format!("{mode}config={OPTIONS}"))
     }
 

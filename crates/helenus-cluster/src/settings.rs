@@ -6,7 +6,7 @@
 use crate::attach::AttachError;
 use crate::context::Context;
 use crate::error::ClusterError;
-use crate::mbeans::{Ask, CACHES, Mbeans, STORAGE_SERVICE};
+use crate::mbeans::{Ask, CACHES, Mbeans, STORAGE_PROXY, STORAGE_SERVICE};
 use crate::state::{ClusterState, started_at};
 use crate::stored;
 use helenus_model::format::Format;
@@ -14,8 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-const STORAGE_PROXY: &str = "org.apache.cassandra.db:type=StorageProxy";
 
 /// Words that a changing command of nodetool starts with.
 const CHANGING: [&str; 5] = ["set", "enable", "disable", "pause", "resume"];

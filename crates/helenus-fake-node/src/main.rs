@@ -16,6 +16,7 @@ mod system;
 
 // Answers.
 mod answer;
+mod mbeans;
 
 // The server.
 mod serve;

@@ -2,6 +2,7 @@
 //! Refuses a second thread on that path: there is nothing to wait for but the kernel's timer.
 
 use crate::answer::{Answer, Database, Keeping, refused};
+use crate::mbeans;
 use crate::me::Me;
 use crate::truth::{Life, Truth};
 use helenus_cql::codec::envelope::Version;
@@ -46,6 +47,7 @@ pub(crate) fn run(me: Me) -> io::Result<()> {
         "seed {}, factor of this life {:.6}, scheduled as {:?}",
         seed.0, life.factor, standing.policy
     ));
+    mbeans::begin(&me)?;
     let listener = TcpListener::bind((me.address.as_str(), me.port))?;
     listener.set_nonblocking(true)?;
     let mut server = Server {

@@ -1,6 +1,7 @@
 //! What the load generator measures: something that prepares a workload and runs operations.
 //! Refuses policy: an endpoint never retries, never waits by itself and never gives up by itself.
 
+use crate::sys;
 use helenus_model::run_plan::SerialConsistency;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
@@ -45,6 +46,11 @@ pub trait Endpoint {
     /// Address of the coordinator in this place of [`Over::coordinator`]; none where there are not so many.
     fn coordinator(&self, _place: u32) -> Option<SocketAddr> {
         None
+    }
+
+    /// What the monotonic clock reads, in nanoseconds: the clock of [`Self::poll`].
+    fn now_ns(&self) -> u64 {
+        sys::monotonic_ns()
     }
 
     /// Hands an operation on, to be sent at the next [`Self::poll`].

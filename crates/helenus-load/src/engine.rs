@@ -22,10 +22,10 @@ use std::collections::BinaryHeap;
 
 /// Operations that are counted as offered at one look, beside those that start: as many as can become due between two
 /// looks of a generator that keeps up, few enough to delay nothing.
-const COUNTED_AT_ONCE: u64 = 64;
+pub(crate) const COUNTED_AT_ONCE: u64 = 64;
 
 /// The same ten times a second, for what is offered while every slot is taken.
-const COUNTED_IN_A_SWEEP: u64 = 4096;
+pub(crate) const COUNTED_IN_A_SWEEP: u64 = 4096;
 
 /// What one phase works with.
 struct Running<'a, E> {
@@ -353,7 +353,7 @@ pub(crate) fn run_phase<E: Endpoint>(
     if let Some(moment_ns) = begins_ns {
         sys::sleep_until(moment_ns);
     }
-    let origin_ns = begins_ns.unwrap_or_else(sys::monotonic_ns);
+    let origin_ns = begins_ns.unwrap_or_else(|| endpoint.now_ns());
     let stopwatch = || {
         let whole = Stopwatch::new(phase, plan.seed, origin_ns);
         match plan.process {

@@ -13,7 +13,7 @@ pub use difference::Difference;
 use crate::calibration::Step;
 use crate::comparison::{CompareError, start_alike};
 use crate::consistency::Consistency;
-use crate::doubt::Severity;
+use crate::doubt::Doubt;
 use crate::format::Format;
 use crate::levels::{Cell, Kind, Load, Prediction};
 use crate::result::{self, RunResult};
@@ -85,6 +85,9 @@ pub struct Row {
     pub again: bool,
     /// The runs, in the order of repeats.
     pub runs: Vec<String>,
+    /// Runs of these in which the nodes fell behind the schedule: their times grow with the run, and are in no difference.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub behind: usize,
     /// Operations a second that ended well, on average over the runs.
     pub op_rate: f64,
     /// Times of the runs together, in milliseconds: from the intended start where there is a rate, else from the start.
@@ -101,8 +104,12 @@ impl Row {
         let ms = |value: f64| format!("{value:.2}");
         let maybe = |value: Option<f64>| value.map_or("–".to_owned(), ms);
         let again = if self.again { " (again)" } else { "" };
+        let behind = match self.behind {
+            0 => String::new(),
+            n => format!(" (behind in {n} of {})", self.runs.len()),
+        };
         [
-            format!("{}{again}", self.level.word()),
+            format!("{}{again}{behind}", self.level.word()),
             format!("{:.0}", self.op_rate),
             ms(self.latency.mean_ms),
             maybe(self.latency.median_ms),
@@ -175,13 +182,16 @@ pub fn table(mut runs: Vec<CellRun>) -> Result<Option<Table>, CompareError> {
     }))
 }
 
-/// The disqualifying doubts of a run.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// What keeps a run out, by today's rule: neither that the nodes fell behind, nor that the generator was late.
 fn why_not(run: &CellRun) -> Option<String> {
     let doubts = run.result.phases.iter().flat_map(|phase| &phase.doubts);
-    let texts: Vec<String> = doubts
-        .filter(|doubt| doubt.severity == Severity::Disqualifying)
-        .map(|doubt| doubt.text.clone())
-        .collect();
+    let spoils = doubts.filter(|doubt| Doubt::spoils(doubt));
+    let texts: Vec<String> = spoils.map(|doubt| doubt.text.clone()).collect();
     match (texts.is_empty(), run.result.phases.is_empty()) {
         (false, _) => Some(texts.join("; ")),
         (true, true) => Some("it has no phase".to_owned()),

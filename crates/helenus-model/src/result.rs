@@ -441,6 +441,11 @@ impl PhaseResult {
         let around = beside.around.clone();
         let mut around =
             around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
+        // Generators elsewhere have no telemetry, only what each says of its thread.
+        let elsewhere = around.generator_processors.is_none() && end.threads_cpu_ns > 0;
+        if elsewhere {
+            around.generator_processors = Some(per_s(end.threads_cpu_ns as f64 / 1e9));
+        }
         if let Some(times) = &mut around.server_times {
             times.ended = completed_within + total.failures();
         }

@@ -357,6 +357,10 @@ pub struct PhaseEnd {
     pub cut_off: u64,
     /// CPU of the generator's thread in the measurement window, in nanoseconds, without the time spent spinning.
     pub thread_cpu_ns: u64,
+    /// The same of all generator processes together, of which `thread_cpu_ns` is the busiest one's; 0 where an older generator
+    /// did not say.
+    #[serde(default)]
+    pub threads_cpu_ns: u64,
     /// The largest step of the wall clock against the monotonic one within an interval, in nanoseconds.
     pub clock_step_ns: u64,
     /// True when the run was stopped before the phase's end.

@@ -8,6 +8,7 @@
 mod axis;
 mod experiment_plot;
 mod experiment_rates;
+mod experiment_said;
 mod heat;
 mod measured_on;
 mod page;
@@ -43,8 +44,9 @@ mod tables;
 // The page of a run.
 mod run;
 
-pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
+pub use experiment::{ExperimentReport, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;
+pub use experiment_said::{experiment_answer, experiment_conclusion};
 pub use experiment_sheets::{Sheet, experiment_sheets};
 pub use flame::{FlameReport, flame_html, flame_svg};
 pub use measured_on::measured_on;

@@ -102,7 +102,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
     pub(super) fn conduct(&mut self, output: &Output, stop: &Stop) -> std::io::Result<PhaseEnd> {
         let mut ended = Vec::new();
         loop {
-            let now_ns = sys::monotonic_ns();
+            let now_ns = self.running.endpoint.now_ns();
             self.close_if_over(now_ns);
             self.running.start_due(now_ns);
             if now_ns >= self.rotate_at_ns {
@@ -243,7 +243,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
     }
 
     fn end(&mut self, output: &Output) -> PhaseEnd {
-        let now_ns = sys::monotonic_ns();
+        let now_ns = self.running.endpoint.now_ns();
         self.running.count_offered(now_ns, u64::MAX);
         self.rotate(now_ns, output);
         let closing = self.closed.unwrap_or(Closing {
@@ -262,6 +262,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             abandoned: closing.abandoned,
             cut_off: u64::try_from(cut_off).unwrap_or(u64::MAX),
             thread_cpu_ns: closing.thread_cpu_ns,
+            threads_cpu_ns: closing.thread_cpu_ns,
             clock_step_ns: self.clock_step_ns,
             stopped_early: !self.running.stopwatch.is_done(),
             standing: Standing::default(),

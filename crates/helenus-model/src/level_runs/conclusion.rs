@@ -2,12 +2,56 @@
 //! Refuses a claim of fewer than six repeats, or one that holds only before correction.
 
 use super::{Difference, Row, Table};
-use crate::comparison::{ALPHA, Conclusion, LEAST_PAIRS, Tone};
-use crate::stats::{holm, interval};
+use crate::comparison::{Conclusion, LEAST_PAIRS, Tone};
 
 impl Table {
+    /// How many differences may be claimed, and what may be said of each, in one sentence; none where nothing may be claimed.
+    pub fn rule(&self) -> Option<String> {
+        let each = self.rows.iter().filter_map(|row| row.difference.as_ref());
+        let family = each.filter(|one| one.p_holm.is_some()).count();
+        (family > 0).then(|| {
+            format!(
+                "claims are made of {family} differences from {}, at 5 % over all of them (Holm), with simultaneous 95 % intervals \
+                 (Bonferroni); all others are exploratory, each with its own 95 % interval",
+                self.reference.word()
+            )
+        })
+    }
+
     /// What it says. Whoever shows the table shows these words.
     pub fn conclusion(&self) -> Conclusion {
+        let said = self.of_differences();
+        let behind = self.behind();
+        match behind.is_empty() {
+            true => said,
+            false => Conclusion {
+                headline: format!("{behind}; {}", said.headline),
+                ..said
+            },
+        }
+    }
+
+    /// `QUORUM fell behind its schedule in 4 of 8 runs (write at 20ms)`; empty where no run did.
+    fn behind(&self) -> String {
+        let own = self.rows.iter().filter(|row| row.behind > 0);
+        // Operations of a mix share their runs.
+        let mut each: Vec<String> = own
+            .map(|row| {
+                format!(
+                    "{} fell behind its schedule in {} of {} runs ({} at {})",
+                    row.level.word(),
+                    row.behind,
+                    row.runs.len(),
+                    row.workload.word(),
+                    row.distance
+                )
+            })
+            .collect();
+        each.dedup();
+        each.join("; ")
+    }
+
+    fn of_differences(&self) -> Conclusion {
         let mut differ: Vec<(&Row, &Difference)> = self
             .rows
             .iter()
@@ -41,20 +85,11 @@ impl Table {
                 "no claim",
             );
         }
-        let p = |(_, difference): &(&Row, &Difference)| {
-            let known = interval(&difference.by_repeat_ms);
-            known.map_or(1.0, |known| known.p(0.0))
-        };
-        let p: Vec<f64> = differ.iter().map(p).collect();
         let none = format!(
             "no significant difference after correction ({repeats}); the largest: {}",
             most(&differ)
         );
-        let mut corrected = holm(&p).into_iter();
-        differ.retain(|(_, difference)| {
-            let p = corrected.next().unwrap_or(1.0);
-            p <= ALPHA && difference.by_repeat_ms.len() >= LEAST_PAIRS
-        });
+        differ.retain(|(_, difference)| difference.is_claim());
         if differ.is_empty() {
             return open(none, "no significant difference");
         }

@@ -2,7 +2,7 @@
 //! Refuses real runs.
 
 use super::*;
-use crate::doubt::{Doubt, DoubtKind, Verdict};
+use crate::doubt::{Doubt, DoubtKind, Severity, Verdict};
 use crate::histogram::Histogram;
 use crate::levels::{Distance, Scene, cell};
 use crate::result::{Distribution, OperationResult, PhaseResult};
@@ -160,29 +160,120 @@ fn a_mix_has_rows_by_operation_and_closed_loops_are_told_by_service_time() {
     assert!(table.rows.iter().all(|row| row.difference.is_none()));
 }
 
+/// A doubt with today's words, stored with this severity.
+fn doubt(kind: DoubtKind, severity: Severity) -> Doubt {
+    Doubt {
+        kind,
+        severity,
+        measured: 2.0,
+        threshold: 1.0,
+        unit: "s".into(),
+        text: kind.text().into(),
+        cure: kind.cure().into(),
+        about: None,
+    }
+}
+
+/// So many repeats of two levels 20 ms apart, with some noise.
+fn repeats(count: u32) -> Vec<CellRun> {
+    let of = |repeat: u32| {
+        let more = f64::from(repeat % 3) / 10.0;
+        [
+            run(Kind::Write, LocalQuorum, false, repeat, 2.0),
+            run(Kind::Write, Quorum, false, repeat, 22.0 + more),
+            run(Kind::Write, EachQuorum, false, repeat, 32.0 - more),
+        ]
+    };
+    (0..count).flat_map(of).collect()
+}
+
+fn difference(table: &Table, level: Consistency) -> Option<Difference> {
+    let row = table.rows.iter().find(|row| row.level == level);
+    row.and_then(|row| row.difference.clone())
+}
+
 #[test]
 fn what_must_not_be_believed_is_left_out_with_its_reason() {
     let mut runs = runs();
     let place = runs.iter().position(|r| r.cell.level == Quorum);
-    let spoilt = &mut runs[place.expect("a run")];
-    spoilt.result.phases[0].doubts.push(Doubt {
-        kind: DoubtKind::BehindSchedule,
-        severity: Severity::Disqualifying,
-        measured: 2.0,
-        threshold: 1.0,
-        unit: "s".into(),
-        text: "behind its schedule".into(),
-        cure: "a lower rate".into(),
-        about: None,
-    });
+    let spoilt = &mut runs[place.expect("a run")].result.phases[0].doubts;
+    // What counts is the severity of today, not the stored one.
+    spoilt.push(doubt(DoubtKind::NodeDied, Severity::Caution));
     let table = table(runs).expect("one start").expect("runs");
     assert_eq!(table.left_out.len(), 1);
     assert_eq!(table.left_out[0].cell, "QUORUM write at links, 100/s");
-    assert_eq!(table.left_out[0].why, "behind its schedule");
-    let row = table.rows.iter().find(|r| r.level == Quorum);
-    let difference = row.and_then(|r| r.difference.clone()).expect("one repeat");
+    assert_eq!(table.left_out[0].why, DoubtKind::NodeDied.text());
+    let difference = difference(&table, Quorum).expect("one repeat");
     assert_eq!(difference.by_repeat_ms.len(), 1);
     assert_eq!(difference.interval_ms, None);
+}
+
+#[test]
+fn a_run_in_which_the_nodes_fell_behind_is_data() {
+    let mut runs = repeats(8);
+    for run in runs.iter_mut().filter(|r| r.cell.level == Quorum).take(2) {
+        let doubts = &mut run.result.phases[0].doubts;
+        doubts.push(doubt(DoubtKind::BehindSchedule, Severity::Disqualifying));
+    }
+    let table = table(runs).expect("one start").expect("runs");
+    assert_eq!(table.left_out, []);
+    let row = table.rows.iter().find(|row| row.level == Quorum);
+    let row = row.expect("a row");
+    assert_eq!((row.runs.len(), row.behind), (8, 2));
+    assert_eq!(row.cells()[0], "QUORUM (behind in 2 of 8)");
+    // The six repeats that are left are those in which it had luck: no claim.
+    let own = row.difference.clone().expect("six repeats");
+    assert_eq!((own.by_repeat_ms.len(), own.p_holm), (6, None));
+    assert!(!own.is_claim() && difference(&table, EachQuorum).is_some_and(|d| d.is_claim()));
+    let said = table.conclusion().headline;
+    let behind = "QUORUM fell behind its schedule in 2 of 8 runs (write at links); ";
+    assert!(said.starts_with(behind), "{said}");
+}
+
+#[test]
+fn a_late_generator_widens_the_interval_and_drops_no_run() {
+    let exact = table(repeats(8)).expect("one start").expect("runs");
+    let mut runs = repeats(8);
+    for run in runs.iter_mut().filter(|r| r.cell.level == Quorum) {
+        let doubts = &mut run.result.phases[0].doubts;
+        doubts.push(doubt(DoubtKind::GeneratorLate, Severity::Disqualifying));
+    }
+    let late = table(runs).expect("one start").expect("runs");
+    assert_eq!(late.left_out, []);
+    let ends = |table: &Table| {
+        let own = difference(table, Quorum).expect("a difference");
+        own.interval_ms.expect("eight repeats")
+    };
+    let ([low, high], [wide_low, wide_high]) = (ends(&exact), ends(&late));
+    // Its service time is half of its response time: 11 ms instead of 22.
+    assert!(
+        wide_low < low - 10.0 && wide_high >= high,
+        "{wide_low} {wide_high}"
+    );
+}
+
+#[test]
+fn intervals_beside_claims_hold_together_and_the_rule_is_stated_once() {
+    let all = table(repeats(8)).expect("one start").expect("runs");
+    let own = difference(&all, Quorum).expect("a difference");
+    let alone = crate::stats::interval(&own.by_repeat_ms).expect("eight");
+    // Two levels are looked at.
+    assert_eq!(own.interval_ms, Some(alone.ends(0.05 / 2.0)));
+    assert!(own.is_claim() && own.p_holm >= Some(alone.p(0.0)));
+    let rule = all.rule().expect("a rule");
+    assert!(
+        rule.starts_with("claims are made of 2 differences from LOCAL_QUORUM, "),
+        "{rule}"
+    );
+    // Of fewer than six repeats nothing is claimed: each interval is one alone.
+    let few = table(repeats(5)).expect("one start").expect("runs");
+    let own = difference(&few, Quorum).expect("a difference");
+    let alone = crate::stats::interval(&own.by_repeat_ms).expect("five");
+    assert_eq!(
+        (own.interval_ms, own.p_holm),
+        (Some(alone.ends(0.05)), None)
+    );
+    assert_eq!(few.rule(), None);
 }
 
 #[test]

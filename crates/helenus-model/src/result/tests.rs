@@ -1,6 +1,7 @@
 //! Intervals merged into phases: counts, percentiles, what is doubted and what is not called steady.
 
 use super::*;
+use crate::comparison::{ALL, Measure};
 use crate::doubt::DoubtKind;
 
 fn second_of_writes() -> OperationInterval {
@@ -67,6 +68,45 @@ fn seconds_merge_into_a_phase() {
     let json = serde_json::to_string(&result).expect("writes");
     let read: PhaseResult = serde_json::from_str(&json).expect("reads");
     assert_eq!(read.total.service.map(|s| s.count), Some(20_000));
+}
+
+#[test]
+fn cpu_of_the_generator_is_that_of_all_its_processes() {
+    let second = BTreeMap::from([("write".to_owned(), second_of_writes())]);
+    let phase = Phase::steady("write", 2000.0, 64, 10_000);
+    let each = |end: &PhaseEnd, generator_processors: Option<f64>| {
+        let around = Around {
+            generator_processors,
+            ..Around::default()
+        };
+        let measured = Measured {
+            phase: &phase,
+            blocks: &[&second; 10],
+            end,
+            completed_within: 20_000,
+            growth_s: None,
+            steadiness: None,
+            reads: &[],
+            seed: Seed(1),
+        };
+        let beside = Beside {
+            around,
+            ..Beside::default()
+        };
+        let result = PhaseResult::new(&measured, &beside);
+        let cpu_us = Measure::GeneratorCpu.value(&result, ALL).expect("ended");
+        (result.thread_busy, cpu_us)
+    };
+    // The busiest of four threads was busy for 9 of 10 s; 2.5 processors were, in all processes with all their threads.
+    let mut end = end(10);
+    end.thread_cpu_ns = 9_000_000_000;
+    assert_eq!(each(&end, Some(2.5)), (0.9, 1250.0));
+    // Without telemetry, on other machines: what the threads say together.
+    end.threads_cpu_ns = 22_000_000_000;
+    assert_eq!(each(&end, None), (0.9, 1100.0));
+    // An older generator said nothing but this.
+    end.threads_cpu_ns = 0;
+    assert_eq!(each(&end, None), (0.9, 450.0));
 }
 
 #[test]

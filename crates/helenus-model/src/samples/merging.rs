@@ -298,6 +298,7 @@ impl Merger {
             abandoned: sum(|end| end.abandoned),
             cut_off: sum(|end| end.cut_off),
             thread_cpu_ns: most(|end| end.thread_cpu_ns),
+            threads_cpu_ns: sum(|end| end.threads_cpu_ns),
             clock_step_ns: most(|end| end.clock_step_ns),
             stopped_early: ends.iter().any(|end| end.stopped_early),
             first_failures: failures.collect(),
@@ -430,6 +431,7 @@ mod tests {
             ended_ns: 7 * SECOND,
             backlog,
             thread_cpu_ns: backlog,
+            threads_cpu_ns: backlog,
             ..PhaseEnd::default()
         })
     }
@@ -484,8 +486,9 @@ mod tests {
         let [SampleLine::PhaseEnd(whole)] = &told[..] else {
             panic!("{told:?}");
         };
-        // The backlog is of both, the busiest thread is one.
+        // The backlog is of both, the busiest thread is one, and what they used is the sum.
         assert_eq!((whole.backlog, whole.thread_cpu_ns), (7, 4));
+        assert_eq!(whole.threads_cpu_ns, 7);
         assert!(!merger.all_wait(), "there is no other phase");
     }
 

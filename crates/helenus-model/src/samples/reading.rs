@@ -224,7 +224,12 @@ pub fn phase_result(
         && let Some(first) = kept.first()
     {
         end.measured_from_ns = first.from_ns;
-        end.thread_cpu_ns = kept.iter().map(|b| b.thread_cpu_ns).sum();
+        let kept_ns = kept.iter().map(|b| b.thread_cpu_ns).sum();
+        // Of the others only the whole is known: they are taken to have worked when the busiest one did.
+        let all_ns = u128::from(end.threads_cpu_ns) * u128::from(kept_ns);
+        let all_ns = all_ns / u128::from(end.thread_cpu_ns.max(1));
+        end.threads_cpu_ns = u64::try_from(all_ns).unwrap_or(u64::MAX);
+        end.thread_cpu_ns = kept_ns;
     }
     let blocks: Vec<_> = kept.iter().map(|b| &b.operations).collect();
     let ended = blocks

@@ -6,6 +6,7 @@ use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
 use crate::report::experiment_plot as plot;
 use crate::report::experiment_rates as rates;
+use crate::report::experiment_said::said;
 use crate::report::experiment_sheets::experiment_sheets;
 use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
@@ -18,9 +19,6 @@ use std::fmt::Write as _;
 
 /// Settings with room to spare are so many times better than the threshold: a busier day, a longer collection.
 const ROOM: f64 = 2.0;
-
-/// Most characters of a heading, where it can be shorter.
-const HEADING_MOST: usize = 160;
 
 /// Most settings that a sentence names.
 const TOLD_MOST: usize = 6;
@@ -46,8 +44,8 @@ pub struct ExperimentReport<'a> {
     pub measured_on: &'a [String],
 }
 
-/// The answer, a sentence a line; the first is the one to read.
-pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
+/// All that it says, a sentence a line; the first is its headline.
+pub(super) fn lines(report: &ExperimentReport<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let progress = report.progress;
     match report.analysis {
@@ -86,28 +84,11 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
             "{runs} runs do not fit this machine and were left out"
         ));
     }
-    if progress.left > 0 {
+    if let Some(first) = lines.first_mut().filter(|_| progress.left > 0) {
         let (left, all) = (progress.left, progress.planned);
-        lines.push(format!("not complete yet: {left} of {all} runs are left"));
+        *first = format!("not complete yet ({left} of {all} runs are left): {first}");
     }
     lines
-}
-
-/// The answer as a heading, and the lines below it: of a first line that is too long for one, what stands behind its
-/// first semicolon is below.
-pub(super) fn headed(report: &ExperimentReport<'_>) -> (String, Vec<String>) {
-    let mut lines = experiment_answer(report);
-    let Some(first) = lines.first_mut() else {
-        return (String::new(), lines);
-    };
-    let long = first.chars().count() > HEADING_MOST;
-    if let Some((head, rest)) = first.split_once("; ").filter(|_| long) {
-        let head = head.to_owned();
-        *first = rest.to_owned();
-        return (head, lines);
-    }
-    let head = lines.remove(0);
-    (head, lines)
 }
 
 /// What a screening design ends with.
@@ -437,8 +418,12 @@ fn dead(report: &ExperimentReport<'_>) -> String {
 
 /// The report in Markdown.
 pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
-    let (head, lines) = headed(report);
-    let mut out = format!("<!-- {MARK} -->\n### {}\n\n", text(&head));
+    let (said, lines) = said(report);
+    let mut out = format!(
+        "<!-- {MARK} -->\n### {}\n\n**{}** · ",
+        text(&said.headline),
+        said.badge
+    );
     let stored = report.stored;
     let facts = [
         format!("experiment {} ({})", stored.name, stored.id),

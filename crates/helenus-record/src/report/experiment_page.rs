@@ -3,25 +3,25 @@
 
 use crate::report::axis::{Axis, told, whole};
 use crate::report::chart::{Cell, Chart, Mark, Rule, Series, Style, Symbol};
-use crate::report::experiment::{ExperimentReport, again_command, headed};
+use crate::report::experiment::{ExperimentReport, again_command};
+use crate::report::experiment_said::said;
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, table, verbatim};
 use crate::report::series::Point;
 use crate::report::words::{self, html};
-use helenus_model::comparison::{BarAnswer, Claim, Measure};
-use helenus_model::experiment::{Analysis, Answer, Bar, Effect, Experiment};
+use helenus_model::comparison::Measure;
+use helenus_model::experiment::{Analysis, Effect, Experiment};
 
 /// The report of an experiment: one HTML file.
 pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
-    let (headline, lines) = headed(report);
+    let (said, lines) = said(report);
     let stored = report.stored;
-    let (badge, style) = badge(report);
     let progress = report.progress;
     let head = Head {
         title: format!("{}: {}", stored.id, stored.name),
         kicker: format!("Helenus · experiment {} ({})", stored.name, stored.id),
-        headline,
-        badge: (badge.to_owned(), style),
+        headline: said.headline,
+        badge: (said.badge.to_owned(), words::style(said.tone)),
         facts: vec![
             format!("{} of {} runs", progress.done, progress.planned),
             format!("seed {}", stored.seed.0),
@@ -75,38 +75,6 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         Section::open("repeat", "How to repeat it", repeat(report)),
     ];
     render(&head, &lead, &sections)
-}
-
-fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
-    let claim = report
-        .analysis
-        .and_then(|found| found.answer.as_ref())
-        .map(Answer::settled);
-    let bars = report.analysis.map_or(&[][..], |found| &found.bars);
-    let held = |bar: &Bar| {
-        let mut own = bars.iter().filter(|cell| cell.bar == bar.text);
-        own.any(|cell| cell.answer == BarAnswer::Holds)
-    };
-    let asked = &report.experiment.bars;
-    let untestable = report
-        .analysis
-        .is_some_and(|found| found.not_testable.is_some());
-    // A screening ends with levels that are better or worse, not with a winner.
-    let screened = report.analysis.and_then(|found| found.screened.as_ref());
-    let differs = screened.map(|found| !found.better.is_empty() || !found.worse.is_empty());
-    match claim {
-        _ if report.progress.left > 0 => ("not complete yet", "caution"),
-        _ if untestable => ("not testable here", "caution"),
-        _ if differs == Some(true) => ("significant difference", "valid"),
-        _ if differs == Some(false) => ("no significant difference", "caution"),
-        Some(Claim::Higher | Claim::Lower) => ("significant difference", "valid"),
-        Some(Claim::NoDifference) => ("no significant difference", "caution"),
-        // Settings of different loads have no best; what holds a threshold is reported all the same.
-        None if !asked.is_empty() && asked.iter().all(held) => {
-            ("its thresholds can be held", "valid")
-        }
-        Some(Claim::None) | None => ("no claim", "caution"),
-    }
 }
 
 fn sheet(sheet: &Sheet) -> String {

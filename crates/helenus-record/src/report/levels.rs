@@ -158,9 +158,12 @@ fn numbers(table: &Table) -> String {
     });
     format!(
         "{}<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, repeat by repeat, with its \
-         95 % interval. Columns without numbers are left out.</p>\n",
+         95 % interval. Columns without numbers are left out.{}</p>\n",
         page::table(&heads, &rows),
-        table.reference.word()
+        table.reference.word(),
+        table
+            .rule()
+            .map_or_else(String::new, |rule| format!(" Rule: {rule}."))
     ) + &calibration
 }
 

@@ -122,6 +122,7 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         abandoned: 1,
         cut_off: 0,
         thread_cpu_ns: 300_000_000,
+        threads_cpu_ns: 0,
         clock_step_ns: 12,
         stopped_early: false,
         standing: Standing {

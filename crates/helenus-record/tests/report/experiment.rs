@@ -2,11 +2,12 @@
 //! Refuses what stands in no run.
 
 use crate::made::made;
-use helenus_model::experiment::{Planned, RunState, analyse};
+use helenus_model::comparison::Claim;
+use helenus_model::experiment::{Answer, Planned, RunState, analyse};
 use helenus_record::PlannedRun;
 use helenus_record::report::{
-    ExperimentReport, experiment_answer, experiment_csv, experiment_html, experiment_markdown,
-    experiment_sheets, is_report,
+    ExperimentReport, experiment_answer, experiment_conclusion, experiment_csv, experiment_html,
+    experiment_markdown, experiment_sheets, is_report,
 };
 
 #[test]
@@ -196,8 +197,10 @@ fn a_heading_is_short_and_nothing_of_the_answer_is_lost() {
         ..made.report()
     };
     let answer = experiment_answer(&report);
-    let (head, rest) = answer[0].split_once("; ").expect("a long line");
-    assert!(answer[0].chars().count() > 160, "{}", answer[0]);
+    let [head, rest, ..] = answer.as_slice() else {
+        panic!("{answer:?}");
+    };
+    assert!(head.chars().count() + rest.chars().count() > 160, "{head}");
     let since = "these thresholds were set after the runs; the file has none";
     assert!(answer.iter().any(|line| line == since), "{answer:?}");
     // Behind it stands a level with a hostile name, which each form writes in its own way.
@@ -212,4 +215,63 @@ fn a_heading_is_short_and_nothing_of_the_answer_is_lost() {
         parts.iter().all(|part| markdown.contains(part)),
         "{parts:?}"
     );
+}
+
+/// Headline and badge of a report, in all its forms; returns them.
+fn said(report: &ExperimentReport<'_>) -> (String, &'static str) {
+    let said = experiment_conclusion(report);
+    let plain = |form: String| form.replace("&lt;", "<").replace('\u{a0}', " ");
+    let page = plain(experiment_html(report));
+    let markdown = plain(experiment_markdown(report));
+    let headline = plain(said.headline.clone());
+    assert_eq!(plain(experiment_answer(report).remove(0)), headline);
+    assert!(page.contains(&format!("{headline}</h1>")), "{headline}");
+    assert!(page.contains(&format!("\">{}</span>", said.badge)));
+    let head = format!("### {headline}\n\n**{}** · experiment ", said.badge);
+    assert!(markdown.contains(&head), "{head}");
+    (headline, said.badge)
+}
+
+#[test]
+fn headline_and_badge_make_one_claim_in_every_form() {
+    let made = made();
+    let of = |change: &dyn Fn(&mut Answer)| {
+        let mut analysis = made.analysis.clone();
+        analysis.answer.iter_mut().for_each(change);
+        let report = ExperimentReport {
+            analysis: Some(&analysis),
+            ..made.report()
+        };
+        said(&report)
+    };
+    let (best, badge) = of(&|_| ());
+    assert!(best.starts_with("heap=128M is best: "), "{best}");
+    assert_eq!(badge, "significant difference");
+    let (open, badge) = of(&|answer| answer.claim = Claim::NoDifference);
+    assert!(
+        open.starts_with("no settings are significantly better than heap=64M"),
+        "{open}"
+    );
+    assert_eq!(badge, "no significant difference");
+    let (few, badge) = of(&|answer| answer.claim = Claim::None);
+    assert!(few.starts_with("no claim below 6 blocks; "), "{few}");
+    assert_eq!(badge, "no claim");
+    let (first, badge) = of(&|answer| {
+        answer.winner = answer.reference.clone();
+        (answer.claim, answer.estimate) = (Claim::None, None);
+    });
+    assert!(
+        first.starts_with("nothing looked better than heap=64M"),
+        "{first}"
+    );
+    assert_eq!(badge, "nothing better");
+    let mut report = made.report();
+    report.progress.left = 3;
+    let (left, badge) = said(&report);
+    assert!(left.starts_with("not complete yet (3 of "), "{left}");
+    assert_eq!(badge, "not complete yet");
+    report.progress.left = 0;
+    report.analysis = None;
+    let nothing = ("no answer: no run counts yet".to_owned(), "no claim");
+    assert_eq!(said(&report), nothing);
 }

@@ -19,6 +19,7 @@ fn row(level: Consistency, distance: &str, far_us: u64, median_ms: f64, more: Op
         level,
         again: false,
         runs: vec!["r1".to_owned()],
+        behind: 0,
         op_rate: 100.0,
         latency: Latency {
             mean_ms: median_ms,
@@ -37,6 +38,7 @@ fn row(level: Consistency, distance: &str, far_us: u64, median_ms: f64, more: Op
             by_repeat_ms: vec![ms],
             mean_ms: ms,
             interval_ms: None,
+            p_holm: None,
             predicted_ms: Some([20.0, 20.0]),
             parts_by_ms: Some(ms - 20.0),
         }),

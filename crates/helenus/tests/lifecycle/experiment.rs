@@ -582,3 +582,62 @@ fn the_highest_rate_is_searched_in_each_restart_and_a_faster_server_has_more_of_
     // What the generator does alone is said once, however many runs there are.
     assert_eq!(text.matches("(helenus calibrate, ").count(), 1, "{text}");
 }
+
+#[test]
+fn a_live_factor_is_set_before_each_run_and_its_first_level_comes_back() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    let log = lab.path("mbeans.log");
+    let text = format!(
+        r#"
+name = "hints"
+seed = 5
+measure = "service.p50"
+repeats = 2
+announce = false
+
+[cluster]
+jvm = ["-Dfake.body=10", "-Dfake.tail=10", "-Dmbeans.log={}"]
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+rate = 200
+warmup = "100ms"
+duration = "300ms"
+
+[[factor]]
+name = "hints"
+kind = "live"
+levels = [
+  {{ label = "on", set = ["hinted_handoff_enabled=true", "stream_throughput_outbound=24MiB/s"] }},
+  {{ label = "off", set = ["hinted_handoff_enabled=false", "stream_throughput_outbound=1MiB/s"] }},
+]
+"#,
+        log.display()
+    );
+    lab.write("hints.toml", &text);
+    ended(&lab, &["experiment", "run", "hints.toml"]);
+    let status = status(&lab, "hints");
+    assert_eq!(status["left"], 0, "{status:#}");
+    let written = fs_err::read_to_string(&log).expect("what was set");
+    let proxy = "org.apache.cassandra.db:type=StorageProxy HintedHandoffEnabled ";
+    let hints: Vec<&str> = written
+        .lines()
+        .filter_map(|line| line.strip_prefix(proxy))
+        .collect();
+    // Two blocks of two restarts, each with both levels and back.
+    assert_eq!(hints.len(), 16, "{written}");
+    for life in hints.chunks(4) {
+        assert!(life[0] == life[3] && life[1] == life[2], "{written}");
+        assert_ne!(life[0], life[1], "{written}");
+    }
+    let service = "org.apache.cassandra.db:type=StorageService StreamThroughputMbPerSec ";
+    let streams = written
+        .lines()
+        .filter_map(|line| line.strip_prefix(service));
+    let wanted = hints
+        .iter()
+        .map(|on| if *on == "true" { "201" } else { "8" });
+    assert!(streams.eq(wanted), "{written}");
+}

@@ -8,14 +8,14 @@ use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_lab::experiment::facts;
-use helenus_model::comparison::BarAnswer;
+use helenus_model::comparison::{BarAnswer, Conclusion};
 use helenus_model::experiment::{
     Analysis, Bar, Experiment, Fact, Fate, Progress, RunState, VERSION, analyse,
 };
 use helenus_model::format::Format;
 use helenus_record::report::{
-    ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
-    experiment_markdown, experiment_sheets, measured_on,
+    ExperimentReport, Sheet, experiment_answer, experiment_conclusion, experiment_csv,
+    experiment_html, experiment_markdown, experiment_sheets, measured_on,
 };
 use helenus_record::{ExperimentId, History, PlannedRun, StoredExperiment, StoredRun};
 use serde::Serialize;
@@ -36,6 +36,8 @@ struct Shown<'a> {
     experiment: &'a StoredExperiment,
     /// How many runs it has, by state.
     progress: Progress,
+    /// What it says, in the words of every report.
+    conclusion: Conclusion,
     #[serde(skip)]
     answer: Vec<String>,
     /// Machines and releases that it was measured on, in words.
@@ -198,6 +200,7 @@ fn tell(
         format: Format::new("experiment-report", VERSION),
         experiment: &read.stored,
         progress: report.progress,
+        conclusion: experiment_conclusion(&report),
         answer,
         measured_on: &read.measured_on,
         analysis: read.analysis.as_ref(),

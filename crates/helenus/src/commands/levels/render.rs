@@ -288,6 +288,9 @@ fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
         text,
         "\ntimes in ms; – is a percentile with fewer than 10 samples above it, or an interval from one repeat"
     );
+    if let Some(rule) = of.rule() {
+        let _infallible = writeln!(text, "{rule}");
+    }
     text.push_str(&bench::render::calibration(
         of.calibration.as_ref().map(Step::sentence),
     ));
