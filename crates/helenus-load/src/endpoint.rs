@@ -47,6 +47,11 @@ pub trait Endpoint {
         None
     }
 
+    /// Connections that were lost since this was last asked.
+    fn connections_lost(&mut self) -> u64 {
+        0
+    }
+
     /// Hands an operation on, to be sent at the next [`Self::poll`].
     fn begin(&mut self, slot: usize, call: Call<'_>);
 

@@ -300,6 +300,7 @@ impl Merger {
             thread_cpu_ns: most(|end| end.thread_cpu_ns),
             clock_step_ns: most(|end| end.clock_step_ns),
             stopped_early: ends.iter().any(|end| end.stopped_early),
+            connections_lost: sum(|end| end.connections_lost),
             first_failures: failures.collect(),
             ..ends.first()?.clone()
         })
@@ -430,6 +431,7 @@ mod tests {
             ended_ns: 7 * SECOND,
             backlog,
             thread_cpu_ns: backlog,
+            connections_lost: backlog,
             ..PhaseEnd::default()
         })
     }
@@ -484,8 +486,9 @@ mod tests {
         let [SampleLine::PhaseEnd(whole)] = &told[..] else {
             panic!("{told:?}");
         };
-        // The backlog is of both, the busiest thread is one.
+        // The backlog and what was lost are of both, the busiest thread is one.
         assert_eq!((whole.backlog, whole.thread_cpu_ns), (7, 4));
+        assert_eq!(whole.connections_lost, 7);
         assert!(!merger.all_wait(), "there is no other phase");
     }
 

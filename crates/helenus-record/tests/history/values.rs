@@ -124,6 +124,7 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         thread_cpu_ns: 300_000_000,
         clock_step_ns: 12,
         stopped_early: false,
+        connections_lost: 2,
         standing: Standing {
             timer_slack_ns: Some(50_000),
             ..Standing::default()
