@@ -55,11 +55,11 @@ pub(super) fn coordinators(result: &RunResult) -> String {
             "<h3>By coordinator</h3><p class=\"note\">Service times, all operations together.</p>{table}"
         ),
     };
-    table + &notes(tables::lost_connections(&result.phases))
+    table + &notes(&tables::lost_connections(&result.phases))
 }
 
 /// A note each.
-fn notes(of: Vec<String>) -> String {
+fn notes(of: &[String]) -> String {
     let each = of.iter();
     each.map(|note| format!("<p class=\"note\">{}</p>\n", words::html(note)))
         .collect()
@@ -83,7 +83,7 @@ pub(super) fn server_times(result: &RunResult) -> String {
     if times.is_empty() {
         return times;
     }
-    let notes = notes(tables::server_notes(&result.phases));
+    let notes = notes(&tables::server_notes(&result.phases));
     format!(
         "<p class=\"note\">Differences of the nodes' own timers between the ends of the measurement window. Their \
          percentiles are upper bounds of buckets that are 20 % wide; means are exact. What the client's times are longer \

@@ -159,13 +159,13 @@ pub(crate) fn nodes_come_and_go_under_load_and_nothing_is_lost() {
 
 /// A node that stands still for a moment, one that is killed and started again, and a table that gets a column.
 fn disturb(home: &Home) {
-    home.helenus(&["fault", "c", "pause node1", "--for", "3s"])
+    home.helenus(&["fault", "c", "pause", "node1", "--for", "3s"])
         .ok();
     let alter = "ALTER TABLE keyspace1.standard1 ADD extra int";
     home.helenus(&["cql", "c", "-e", alter]).ok();
     home.helenus(&["kill", "c/node3", "--force"]).ok();
-    home.helenus(&["start", "c/node3", "--ready-within", "60s"])
-        .ok();
+    let start = ["start", "c/node3", "--ready-within", "60s", "--force"];
+    home.helenus(&start).ok();
 }
 
 /// Failures are of the kinds that nodes which are gone cause, nothing that was read was wrong or missing, connections to
