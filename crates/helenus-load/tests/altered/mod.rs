@@ -77,7 +77,7 @@ impl Altered {
                 operation: "validate".to_owned(),
                 weight: 1,
             }],
-            in_flight: 1,
+            in_flight: 16,
             extent: Extent::Count(reads),
             positions: Positions::Range {
                 from: 0,
@@ -117,12 +117,11 @@ impl Altered {
                     parameters,
                     ..
                 } => {
-                    if state.is_altered() && !known.load(Ordering::SeqCst) {
+                    // Over v5 another client has prepared it again: the rows say what is new.
+                    let forgotten = version == Version::V4 && !known.load(Ordering::SeqCst);
+                    if state.is_altered() && forgotten {
                         let kind = ServerErrorKind::Unprepared { id: ID.to_vec() };
-                        // v5 prepares it by itself in the schema's change, and says what is new with the rows.
-                        if version == Version::V4 {
-                            return Some(refuses(kind, "altered"));
-                        }
+                        return Some(refuses(kind, "altered"));
                     }
                     state.reads += 1;
                     let Values::Positional(values) = &parameters.values else {
