@@ -1,22 +1,8 @@
-//! Bytes of a hostile server through the frame decoder and the responses, plain and in frames.
+//! Bytes of a hostile peer through the frame decoder, the responses and the requests, in all framings. An ordinary test of
+//! `helenus-cql` runs the same body, so that it compiles.
 #![no_main]
 
-use helenus_cql::codec::frame::Inbox;
-use helenus_cql::codec::response::Response;
-use libfuzzer_sys::fuzz_target;
+#[path = "../../crates/helenus-cql/tests/hostile/mod.rs"]
+mod hostile;
 
-fuzz_target!(|data: &[u8]| {
-    for framed in [false, true] {
-        let mut inbox = Inbox::new();
-        if framed {
-            inbox.expect_frames();
-        }
-        // In pieces, as a network gives them.
-        for piece in data.chunks(17) {
-            inbox.push(piece);
-            while let Ok(Some(envelope)) = inbox.pop() {
-                let _refused = Response::decode(&envelope.header, &envelope.body);
-            }
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hostile::bytes(data));

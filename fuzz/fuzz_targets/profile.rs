@@ -38,6 +38,7 @@ fuzz_target!(|text: &str| {
     let workload = ProfileWorkload {
         name: "fuzzed".to_owned(),
         specs: vec![Spec { profile, table }],
+        walk: None,
     };
     let Ok(maker) = Maker::new(&workload, Seed(1)) else {
         return;

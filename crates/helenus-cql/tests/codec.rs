@@ -1,6 +1,7 @@
 //! Laws of the codec: what is written reads back equal, what is cut short is noticed, and no
 //! bytes make it panic.
 
+mod hostile;
 mod strategy;
 
 use helenus_cql::codec::envelope::{Envelope, Header, Version, flag};
@@ -233,6 +234,12 @@ proptest! {
                 }
             }
         }
+    }
+
+    /// What the fuzz target `frames` runs, from random bytes only.
+    #[test]
+    fn hostile_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        hostile::bytes(&bytes);
     }
 
     #[test]

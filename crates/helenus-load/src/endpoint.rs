@@ -53,6 +53,11 @@ pub trait Endpoint {
         sys::monotonic_ns()
     }
 
+    /// Connections that were lost since this was last asked.
+    fn connections_lost(&mut self) -> u64 {
+        0
+    }
+
     /// Hands an operation on, to be sent at the next [`Self::poll`].
     fn begin(&mut self, slot: usize, call: Call<'_>);
 

@@ -362,11 +362,12 @@ pub(crate) fn run_phase<E: Endpoint>(
         }
     };
     let sums = endpoint.takes_several().then(RefCell::default);
-    let several = endpoint.coordinator(1).is_some();
+    // What was lost before is no loss of this phase.
+    let _before = endpoint.connections_lost();
     let mut running = Running {
         endpoint,
         stopwatch: stopwatch(),
-        recorder: Recorder::new(at, names(phase), origin_ns).of_several(several),
+        recorder: Recorder::new(at, names(phase), origin_ns),
         choices: phase.choices(plan.seed),
         phase,
         process: plan.process,

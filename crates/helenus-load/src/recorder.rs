@@ -128,9 +128,10 @@ pub(crate) struct Recorder {
     slowest: [Slowest; 2],
     /// Of the measurement window, those that were traced.
     traced: Vec<(Slow, [u8; 16])>,
-    /// By coordinator's place, of the measurement window; empty where there is one alone.
+    /// By coordinator's place, of the measurement window, from the first answer of a second one on.
     coordinators: Vec<CoordinatorInterval>,
-    several: bool,
+    /// Failures that the only coordinator has answered, until there is a second one.
+    failed_alone: u64,
     from_ns: u64,
     tenths: Vec<Tenth>,
     first_failures: BTreeMap<FailureKind, String>,
@@ -148,17 +149,11 @@ impl Recorder {
             slowest: Default::default(),
             traced: Vec::new(),
             coordinators: Vec::new(),
-            several: false,
+            failed_alone: 0,
             from_ns,
             tenths: Vec::new(),
             first_failures: BTreeMap::new(),
         }
-    }
-
-    /// Whether there is more than one coordinator: service times are then kept by coordinator, too.
-    pub(crate) fn of_several(mut self, several: bool) -> Self {
-        self.several = several;
-        self
     }
 
     fn of(&mut self, stretch: Stretch, operation: usize) -> &mut OperationInterval {
@@ -202,7 +197,7 @@ impl Recorder {
             let trace = over.and_then(|over| over.trace);
             self.traced.extend(trace.map(|id| (slow, id)));
         }
-        if let Some(over) = over.filter(|_| self.several) {
+        if let Some(over) = over.filter(|_| timing.stretch == Stretch::Measured) {
             self.coordinated(over, timing, outcome);
         }
         let tenth = self.tenth(end_ns);
@@ -230,12 +225,17 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation of the measurement window for its coordinator.
+    /// Counts an operation of the measurement window for its coordinator. What the only one answers is not recorded twice;
+    /// a second one may join at any moment.
     fn coordinated(&mut self, over: Over, timing: &Timing, outcome: Outcome) {
-        if timing.stretch != Stretch::Measured {
-            return;
-        }
         let place = over.coordinator as usize;
+        if self.coordinators.is_empty() {
+            if place == 0 {
+                self.failed_alone += u64::from(outcome != Outcome::Completed);
+                return;
+            }
+            self.coordinators = vec![self.alone()];
+        }
         if place >= self.coordinators.len() {
             let one = CoordinatorInterval::default();
             self.coordinators.resize(place + 1, one);
@@ -245,6 +245,17 @@ impl Recorder {
             Outcome::Completed => one.service.record(timing.service_ns),
             Outcome::Failed(_) => one.failed += 1,
         }
+    }
+
+    /// What the only coordinator answered in this interval: everything.
+    fn alone(&mut self) -> CoordinatorInterval {
+        let mut all = CoordinatorInterval {
+            failed: std::mem::take(&mut self.failed_alone),
+            ..CoordinatorInterval::default()
+        };
+        let each = self.measured.iter();
+        each.for_each(|one| all.service.merge(&one.service));
+        all
     }
 
     /// The tenth of a second that `at_ns` lies in; what ended before the interval (it is recorded late) counts in
@@ -277,17 +288,28 @@ impl Recorder {
         address: &dyn Fn(u32) -> Option<String>,
     ) -> Vec<SampleLine> {
         let from_ns = std::mem::replace(&mut self.from_ns, now_ns);
+        let coordinators = match self.coordinators.is_empty() {
+            true => vec![self.alone()],
+            // Their number says that there are several.
+            false => {
+                let none = vec![CoordinatorInterval::default(); self.coordinators.len()];
+                std::mem::replace(&mut self.coordinators, none)
+            }
+        };
         let traced = std::mem::take(&mut self.traced).into_iter();
         let mut traced = traced.map(|(slow, id)| TracedOperation {
             session: uuid_text(&id),
             operation: slow.named(&self.names, address),
         });
         let mut tenths = std::mem::take(&mut self.tenths);
-        let coordinators = std::mem::take(&mut self.coordinators).into_iter().zip(0..);
-        let mut coordinators: BTreeMap<String, CoordinatorInterval> = coordinators
-            .filter(|(one, _)| one.failed > 0 || !one.service.is_empty())
-            .filter_map(|(one, place)| Some((address(place)?, one)))
-            .collect();
+        let mut by_address: BTreeMap<String, CoordinatorInterval> = BTreeMap::new();
+        for (one, place) in coordinators.iter().zip(0..) {
+            let answered = one.failed > 0 || !one.service.is_empty();
+            if let Some(address) = address(place).filter(|_| answered) {
+                // One that took another's place may have its address.
+                by_address.entry(address).or_default().merge(one);
+            }
+        }
         [Stretch::Warmup, Stretch::Measured]
             .into_iter()
             .filter_map(|stretch| {
@@ -320,7 +342,7 @@ impl Recorder {
                     },
                     coordinators: match stretch {
                         Stretch::Warmup => BTreeMap::new(),
-                        Stretch::Measured => std::mem::take(&mut coordinators),
+                        Stretch::Measured => std::mem::take(&mut by_address),
                     },
                 }))
             })
@@ -364,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_slowest_of_each_interval_are_kept_with_their_way() {
-        let mut recorder = Recorder::new(0, vec!["read".to_owned()], 0).of_several(true);
+        let mut recorder = Recorder::new(0, vec!["read".to_owned()], 0);
         let mut interval = |services: &[u64]| {
             for (number, service_ns) in (1..).zip(services) {
                 let timing = Timing {
@@ -432,5 +454,52 @@ mod tests {
         let next = interval(&[3, 4]);
         let kept: Vec<u64> = next.slowest.iter().map(|one| one.time_ns() - 5).collect();
         assert_eq!(kept, [4, 3]);
+    }
+
+    #[test]
+    fn a_coordinator_that_joins_has_its_times_and_the_first_keeps_its_own() {
+        let mut recorder = Recorder::new(0, vec!["read".to_owned(), "write".to_owned()], 0);
+        let mut interval = |coordinators: &[u32]| {
+            for (number, coordinator) in (0..).zip(coordinators) {
+                let timing = Timing {
+                    index: number,
+                    stretch: Stretch::Measured,
+                    service_ns: 1000,
+                    response_ns: None,
+                    lateness_ns: 0,
+                    slot_wait_ns: None,
+                };
+                let facts = Facts {
+                    over: Some(Over {
+                        coordinator: *coordinator,
+                        connection: 0,
+                        stream: 0,
+                        trace: None,
+                    }),
+                    ..Facts::default()
+                };
+                let outcome = match number % 3 {
+                    2 => Outcome::Failed(FailureKind::Overloaded),
+                    _ => Outcome::Completed,
+                };
+                recorder.ended((number % 2) as usize, &timing, outcome, &facts);
+            }
+            let address = |place| Some(format!("node {place}"));
+            let mut lines = recorder.rotate(2_000_000, (Stretch::Measured, 0), &address);
+            let Some(SampleLine::Interval(interval)) = lines.pop() else {
+                panic!("{lines:?}");
+            };
+            let each = interval.coordinators.into_iter();
+            each.map(|(at, one)| (at, one.service.count(), one.failed))
+                .collect::<Vec<_>>()
+        };
+        let node = |place: u32, completed, failed| (format!("node {place}"), completed, failed);
+        assert_eq!(interval(&[0; 6]), [node(0, 4, 2)]);
+        assert_eq!(
+            interval(&[0, 0, 0, 1, 1, 0, 1]),
+            [node(0, 2, 2), node(1, 3, 0)]
+        );
+        assert_eq!(interval(&[1; 3]), [node(1, 2, 1)]);
+        assert_eq!(interval(&[0; 3]), [node(0, 2, 1)]);
     }
 }

@@ -9,11 +9,14 @@ mod choice;
 mod custom;
 mod dialer;
 mod fault;
+mod forgotten;
 mod link;
 mod map;
 mod opening;
 mod profile;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 use crate::endpoint::{Call, Ended, Endpoint, EndpointError, Fault, Over};
@@ -24,7 +27,7 @@ use choice::{Chooser, Node, SENT_AT_ONCE};
 use dialer::{Access, News};
 use helenus_cql::client::{Compression, ConnectOptions, Credentials, HandedOver, Secret, Tls};
 use helenus_cql::codec::envelope::{Opcode, flag};
-use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, answer, tracing_id};
+use helenus_cql::codec::{Answer, Consistency, ServerErrorKind, answer, tracing_id};
 use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
@@ -34,13 +37,13 @@ use link::{Link, Lost, Waits};
 use map::{Map, Routes};
 pub(crate) use opening::Ways;
 use opening::{Opening, joined, may_coordinate};
-use statement::{Draft, Statement, envelope, is_prepared, learn, unsendable};
+use statement::{Draft, Statement, envelope, learn, prepared_again, unsendable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 pub use traffic::Package;
 use traffic::Traffic;
@@ -50,6 +53,9 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long a wait lasts where there is no connection at all.
 const PAUSE_WITHOUT_LINKS_NS: u64 = 1_000_000;
+
+/// Bytes of one connection that are taken in before all else gets its turn: a server may send faster than they are read.
+const READ_IN_A_PASS: usize = 256 << 10;
 
 /// How often a node may forget a statement while one operation waits for it.
 const MOST_FORGOTTEN: u8 = 3;
@@ -76,6 +82,10 @@ pub(crate) struct Wire {
     slots: Vec<Slot>,
     /// What ended without an answer.
     failed: Vec<Ended>,
+    /// Links that may have more than was read of them, and would not be reported as ready.
+    unread: Vec<usize>,
+    /// Connections that were lost and not yet asked for.
+    lost: u64,
     chooser: Chooser,
 }
 
@@ -158,12 +168,7 @@ impl Wire {
         options: ConnectOptions,
         stop: &Stop,
     ) -> Result<Option<Self>, EndpointError> {
-        let access = Arc::new(Access {
-            options,
-            statements: Mutex::default(),
-            addresses: Mutex::default(),
-            over: AtomicBool::new(false),
-        });
+        let access = Arc::new(Access::new(options));
         let machinery = |source: io::Error| EndpointError::Connect {
             endpoints: joined(&plan.endpoints),
             source: Box::new(source),
@@ -185,7 +190,15 @@ impl Wire {
                 }
             }
         };
-        let mut wire = Self {
+        let mut wire = Self::without_links(plan, access).map_err(machinery)?;
+        wire.meet(&opening.map);
+        wire.opening = Some(opening);
+        Ok(Some(wire))
+    }
+
+    /// Knows nobody yet.
+    fn without_links(plan: &Ways, access: Arc<Access>) -> io::Result<Self> {
+        Ok(Self {
             consistency: plan.consistency,
             data_centre: plan.local_data_centre.clone(),
             connections: plan.connections as usize,
@@ -197,15 +210,14 @@ impl Wire {
             nodes: Vec::new(),
             links: Vec::new(),
             unsent: Vec::new(),
-            poller: Poller::new().map_err(machinery)?,
+            poller: Poller::new()?,
             slots: Vec::new(),
             failed: Vec::new(),
+            unread: Vec::new(),
+            lost: 0,
             chooser: Chooser::default(),
             opening: None,
-        };
-        wire.meet(&opening.map);
-        wire.opening = Some(opening);
-        Ok(Some(wire))
+        })
     }
 
     /// Takes over who is there; nodes keep their places.
@@ -264,7 +276,12 @@ impl Wire {
                 self.nodes[node].links.push(at);
             }
             // It has failed in the very moment: another is opened.
-            Err(_) => self.dial_missing(),
+            Err(_) => {
+                let now_ns = sys::monotonic_ns();
+                self.nodes[node].lost((now_ns, false), now_ns);
+                self.lost += 1;
+                self.dial_missing();
+            }
         }
     }
 
@@ -277,7 +294,7 @@ impl Wire {
                 false => 0,
             };
             for _ in 0..lacks {
-                dialer::keep_dialling(&self.access, at, &self.news.0);
+                dialer::keep_dialling(&self.access, (at, node.pause), &self.news.0);
             }
             node.dialled += lacks;
         }
@@ -378,21 +395,28 @@ impl Wire {
     /// Takes in what a link has received.
     fn receive(&mut self, at: usize, ended: &mut Vec<Ended>) {
         let mut forgotten = Vec::new();
+        let mut left = READ_IN_A_PASS;
         let lost = loop {
             let Some(link) = &mut self.links[at] else {
                 return;
             };
-            let more = match link.read() {
-                Ok(Some(more)) => more,
-                Ok(None) => break None,
+            let read = match link.read() {
+                Ok(read) => read,
                 Err(lost) => break Some(lost),
             };
-            let end_ns = sys::monotonic_ns();
-            let judged = self.judge_all(at, end_ns, (ended, &mut forgotten));
-            match judged {
-                Ok(()) if more => {}
-                Ok(()) => break None,
-                Err(lost) => break Some(lost),
+            if read.bytes > 0
+                && let Err(lost) = self.judge_all(at, sys::monotonic_ns(), (ended, &mut forgotten))
+            {
+                break Some(lost);
+            }
+            left = left.saturating_sub(read.bytes);
+            if !read.more {
+                break None;
+            }
+            if left == 0 {
+                // The rest comes in the next pass: what is due and what has timed out does not wait for this server.
+                self.unread.push(at);
+                break None;
             }
         };
         for (slot, statement) in forgotten {
@@ -416,17 +440,23 @@ impl Wire {
         let mut prepared = Vec::new();
         let (node, connection) = (small(link.node), small(at));
         while let Some(view) = link.inbox.next_view()? {
-            if view.header.stream < 0 {
-                // An event: only the watcher's connection asks for them.
+            if view.header.stream < 0 && view.header.opcode == Opcode::Event {
+                // Only the watcher's connection asks for them.
                 continue;
             }
             // Read before its stream is free: whoever waits on it fails with the connection where it cannot be read.
             let said = answer(&view.header, view.body)?;
-            let waits = link.streams.answered(view.header.stream)?;
+            let waits = link.streams.answered(view.header.stream);
+            let waits = waits.map_err(|stranger| match &said {
+                // What a server says of the connection before it closes that.
+                Err(error) => Lost::Said(error.to_string()),
+                Ok(_) => stranger,
+            })?;
+            link.has_answered = true;
             let slot_at = match waits {
                 Waits::Slot(slot) => slot,
                 Waits::Statement(place) => {
-                    prepared.push((place, is_prepared(said, &self.statements[place])));
+                    prepared.push((place, prepared_again(said, &self.statements[place])));
                     continue;
                 }
                 Waits::Abandoned | Waits::Nobody => continue,
@@ -470,53 +500,6 @@ impl Wire {
         Ok(())
     }
 
-    /// The node has forgotten a statement: it is prepared again, and the operation waits.
-    fn prepare_again(&mut self, at: usize, slot: usize, statement: usize) {
-        let waits = |other: &Slot| other.place == Place::Waiting(at, statement);
-        let asked = self.slots.iter().any(waits);
-        self.slots[slot].place = Place::Waiting(at, statement);
-        let Some(link) = self.links[at].as_mut().filter(|_| !asked) else {
-            return;
-        };
-        let request = Request::Prepare {
-            cql: self.statements[statement].cql.clone(),
-            keyspace: None,
-        };
-        let version = link.version;
-        if link.pending() == 0 {
-            self.unsent.push(at);
-        }
-        let sent = link.push(Waits::Statement(statement), |stream, out| {
-            envelope(out, (version, 0, stream, Opcode::Prepare), |out| {
-                request.encode(version, out)
-            })
-        });
-        if !matches!(sent, Ok(Some(_))) {
-            let why = Fault {
-                kind: FailureKind::Other,
-                message: "the node has forgotten the statement, and no stream is free".to_owned(),
-            };
-            self.fail(slot, &why, sys::monotonic_ns());
-        }
-    }
-
-    /// Sends again what has waited for a statement, or fails it.
-    fn go_on(&mut self, at: usize, statement: usize, known: Result<(), Fault>, now_ns: u64) {
-        for slot in 0..self.slots.len() {
-            if self.slots[slot].place != Place::Waiting(at, statement) {
-                continue;
-            }
-            match &known {
-                Ok(()) => {
-                    if let Err(why) = self.send(slot, at) {
-                        self.fail(slot, &why, now_ns);
-                    }
-                }
-                Err(why) => self.fail(slot, why, now_ns),
-            }
-        }
-    }
-
     /// Ends a slot's operation without an answer.
     fn fail(&mut self, at: usize, why: &Fault, now_ns: u64) {
         let slot = &mut self.slots[at];
@@ -548,7 +531,9 @@ impl Wire {
                 self.fail(slot, &why, now_ns);
             }
         }
+        self.lost += 1;
         self.nodes[link.node].links.retain(|other| *other != at);
+        self.nodes[link.node].lost((link.opened_ns, link.has_answered), now_ns);
         self.dial_missing();
     }
 }
@@ -593,6 +578,10 @@ impl Endpoint for Wire {
         Some(node.peer.address)
     }
 
+    fn connections_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
     fn begin(&mut self, at: usize, call: Call<'_>) {
         if self.slots.len() <= at {
             self.slots.resize_with(at + 1, Slot::default);
@@ -617,16 +606,22 @@ impl Endpoint for Wire {
             // Whoever fails at once tries at once again: there is no need to burn a processor over it.
             false => until_ns.min(sys::monotonic_ns() + PAUSE_WITHOUT_LINKS_NS),
         };
-        self.poller.wait(until_ns)?;
+        let mut unread = std::mem::take(&mut self.unread);
+        self.poller
+            .wait(if unread.is_empty() { until_ns } else { 0 })?;
         let mut at = 0;
         while let Some(ready) = self.poller.ready(at) {
             if ready.writable {
                 self.flush(ready.key);
             }
             if ready.readable {
+                unread.retain(|at| *at != ready.key);
                 self.receive(ready.key, ended);
             }
             at += 1;
+        }
+        for at in unread {
+            self.receive(at, ended);
         }
         self.hear();
         ended.append(&mut self.failed);

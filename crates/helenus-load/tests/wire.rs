@@ -1,28 +1,39 @@
 //! The wire against servers that misbehave: what they do is counted by kind, and nothing hangs.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
+mod altered;
 mod pipe;
 mod server;
 
+use altered::Altered;
 use helenus_cql::codec::envelope::Header;
-use helenus_cql::codec::{QueryResult, Response, ServerErrorKind, Version};
+use helenus_cql::codec::{QueryResult, Response, ServerError, ServerErrorKind, Version};
 use helenus_load::null::encoded;
 use helenus_load::{Secrets, ServeEnd, serve};
-use helenus_model::result::{Beside, PhaseResult};
+use helenus_model::result::{Beside, Distribution, PhaseResult};
 use helenus_model::run_plan::{Compression, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SLOWEST_KEPT, SampleLine, Stage, StartMeans};
 use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use pipe::Pipe;
-use server::{Reply, Server, done, refuses};
+use server::{Bytes, Reply, Server, done, refuses};
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const NEVER: u64 = u64::MAX;
 
-/// What is sent in place of an answer.
-type Bytes = fn(&Header) -> Vec<u8>;
+/// How bytes are sent in place of an answer.
+type How = fn(Bytes) -> Reply;
+
+/// What is spoken.
+type Spoken = (Version, Option<Compression>);
+
+const V4: Spoken = (Version::V4, None);
+const V5: Spoken = (Version::V5, None);
+const LZ4: Spoken = (Version::V5, Some(Compression::Lz4));
 
 fn plan(address: SocketAddr, phase: Phase) -> RunPlan {
     RunPlan {
@@ -185,53 +196,186 @@ fn a_connection_that_is_reset_again_and_again_loses_only_what_was_on_it() {
     assert!(server.accepted.load(Ordering::SeqCst) > 5, "{phase:#?}");
 }
 
-#[test]
-fn what_is_not_the_protocol_ends_the_connection_with_its_reason() {
-    let garbage: [(&str, Bytes); 4] = [
-        ("protocol version", |_| vec![0xff; 64]),
-        // A length of 2 GiB.
-        ("bytes", |_| vec![0x84, 0, 0, 0, 8, 0x80, 0, 0, 0]),
-        ("was not sent (stream 1234)", |header| {
-            let mut other = *header;
-            other.stream = 1234;
-            let response = Response::Result(QueryResult::Void);
-            encoded(&other, &response)
+/// An empty RESULT, changed.
+fn void(header: &Header, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = encoded(header, &Response::Result(QueryResult::Void));
+    change(&mut bytes);
+    bytes
+}
+
+/// The same for another stream.
+fn void_on(header: &Header, stream: i16) -> Vec<u8> {
+    void(header, |bytes| {
+        bytes[2..4].copy_from_slice(&stream.to_be_bytes());
+    })
+}
+
+fn cut(header: &Header) -> Vec<u8> {
+    void(header, |bytes| bytes.truncate(11))
+}
+
+/// Envelopes that no server may send, and what is said of them.
+fn wrong_envelopes() -> [(&'static str, Bytes); 6] {
+    [
+        ("(stream 1234)", |header| void_on(header, 1234)),
+        ("(stream -1)", |header| void_on(header, -1)),
+        ("(stream -5)", |header| void_on(header, -5)),
+        ("an envelope of 2147483648 bytes", |header| {
+            void(header, |bytes| {
+                bytes[5..9].copy_from_slice(&[0x80, 0, 0, 0]);
+            })
         }),
-        ("violates the protocol", |header| {
-            let response = Response::Result(QueryResult::Void);
-            let mut bytes = encoded(header, &response);
-            // A kind of result that there is not.
-            let last = bytes.len() - 1;
-            bytes[last] = 99;
+        // A kind of result that there is not.
+        ("unknown kind of result 0x63", |header| {
+            void(header, |bytes| bytes[12] = 99)
+        }),
+        ("gave the connection up: protocol error: no", |header| {
+            let error = ServerError {
+                message: "no".to_owned(),
+                kind: ServerErrorKind::Protocol,
+            };
+            let mut bytes = encoded(header, &Response::Error(error));
+            bytes[2..4].copy_from_slice(&1234_i16.to_be_bytes());
             bytes
         }),
+    ]
+}
+
+#[test]
+fn what_is_not_the_protocol_ends_the_connection_with_its_reason() {
+    const CLOSED: &str = "closed the connection in the middle of an answer";
+    const HALF: &str = "in a self-contained frame";
+    const SPOILT: &str = "the frame's header";
+    let (noise, half): (Bytes, Bytes) = (|_| vec![0xff; 64], cut);
+    // Three of the eight bytes before a payload.
+    let half_of_a_frame: Bytes = |_| vec![9, 0, 2];
+    let (sends, wraps, closes): (How, How, How) =
+        (Reply::Sends, Reply::Wraps, Reply::SendsAndCloses);
+    let mut cases: Vec<(Spoken, &str, How, Bytes)> = vec![
+        (V4, "protocol version 127", sends, noise),
+        (V5, SPOILT, sends, noise),
+        (LZ4, SPOILT, sends, noise),
+        (V4, CLOSED, closes, half),
+        (V5, CLOSED, closes, half_of_a_frame),
+        (LZ4, CLOSED, closes, half_of_a_frame),
+        (V5, HALF, wraps, half),
+        (LZ4, HALF, wraps, half),
     ];
-    for (reason, bytes) in garbage {
-        let server = Server::start(
-            Version::V4,
-            NEVER,
-            Box::new(move |number| match number {
-                100 => Reply::Sends(bytes),
-                _ => done(),
-            }),
-        );
-        let phase = run(&plan(server.address, writes()));
+    for spoken in [V4, V5, LZ4] {
+        for (reason, bytes) in wrong_envelopes() {
+            cases.push((spoken, reason, wraps, bytes));
+        }
+    }
+    for ((version, compression), reason, how, bytes) in cases {
+        let script = move |number: u64| match number {
+            60 => how(bytes),
+            _ => done(),
+        };
+        let server = Server::start(version, NEVER, Box::new(script));
+        let phase = run(&RunPlan {
+            compression,
+            ..plan(server.address, Phase::steady("write", 2000.0, 16, 100))
+        });
+        let failed = &phase.total.failed;
+        assert_eq!(failed.len(), 1, "{version} {reason}: {phase:#?}");
         let said = &phase.first_failures[&FailureKind::Connection];
-        assert!(said.contains(reason), "{reason}: {said}");
-        assert_eq!(
-            phase.total.completed + phase.total.failed[&FailureKind::Connection],
-            phase.total.started
-        );
+        assert!(said.contains(reason), "{version} {reason}: {said}");
+        let lost = failed[&FailureKind::Connection];
+        assert_eq!(phase.total.completed + lost, phase.total.started);
+        assert_eq!(phase.around.connections_lost, 1, "{version} {reason}");
+    }
+}
+
+#[test]
+fn connections_that_are_reset_all_the_time_lose_only_what_was_on_them() {
+    let begin = Instant::now();
+    // One in each 60 ms, whatever is on its way then.
+    let next = AtomicU64::new(1);
+    let script = move |_: u64| {
+        let turn = u64::try_from(begin.elapsed().as_millis() / 60).expect("small");
+        match next.fetch_max(turn + 1, Ordering::SeqCst) <= turn {
+            true => Reply::Resets,
+            false => done(),
+        }
+    };
+    let server = Server::start(Version::V5, NEVER, Box::new(script));
+    let mut plan = plan(server.address, Phase::steady("write", 2000.0, 64, 1500));
+    plan.connections = 3;
+    let phase = run(&plan);
+    let lost = phase.total.failed[&FailureKind::Connection];
+    assert_eq!(phase.total.failures(), lost, "{phase:#?}");
+    assert_eq!(phase.total.completed + lost, phase.total.started);
+    assert!(phase.total.completed > 100, "{phase:#?}");
+    let resets = phase.around.connections_lost;
+    assert!((3..=server.accepted.load(Ordering::SeqCst)).contains(&resets));
+    assert!(lost >= resets, "{phase:#?}");
+    let said = &phase.first_failures[&FailureKind::Connection];
+    assert!(said.contains("reset"), "{said}");
+}
+
+#[test]
+fn a_node_that_accepts_and_drops_is_not_dialled_all_the_time() {
+    let server = Server::start(Version::V5, NEVER, Box::new(|_| Reply::Closes));
+    let phase = run(&plan(
+        server.address,
+        Phase::steady("write", 500.0, 16, 1500),
+    ));
+    assert_eq!(phase.total.completed, 0, "{phase:#?}");
+    assert_eq!(phase.total.failures(), phase.total.started);
+    let lost = phase.around.connections_lost;
+    // At once, then after 0.1, 0.2, 0.4 and 0.8 s; one more watches the cluster.
+    assert!((1..=5).contains(&lost), "{phase:#?}");
+    assert!(server.accepted.load(Ordering::SeqCst) <= lost + 2);
+}
+
+#[test]
+fn a_pause_of_the_server_is_in_response_times_and_hardly_in_service_times() {
+    const PAUSE: Duration = Duration::from_millis(500);
+    let script = |number: u64| {
+        if number == 400 {
+            thread::sleep(PAUSE);
+        }
+        done()
+    };
+    let server = Server::start(Version::V5, NEVER, Box::new(script));
+    let phase = run(&plan(
+        server.address,
+        Phase::steady("write", 2000.0, 16, 1000),
+    ));
+    assert_eq!(phase.total.completed, 2000, "{phase:#?}");
+    let times = phase.total.times().collect::<Vec<_>>();
+    let [("response", response), ("service", service)] = &times[..] else {
+        panic!("{times:?}");
+    };
+    // A histogram has three digits.
+    let pause_us = PAUSE.as_secs_f64() * 1e6 * 0.998;
+    assert!(response.max_us >= pause_us && service.max_us >= pause_us);
+    let above = |of: &Distribution| of.histogram.count_above(250_000_000);
+    // What was to start in its first half waited for the other half at least: but for those that were on their way, here.
+    let (response, service) = (above(response), above(service));
+    assert!(response >= 400, "{response}");
+    assert!(service * 5 <= response, "{service} {response}");
+}
+
+#[test]
+fn columns_that_change_in_mid_run_are_read_as_they_are() {
+    for version in [Version::V4, Version::V5] {
+        let altered = Altered::new(Seed(3));
+        let server = altered.server(version, 100);
+        let mut plan = plan(server.address, altered.phase(400));
+        plan.workload = altered.workload.clone();
+        let phase = run(&plan);
+        let total = &phase.total;
+        assert_eq!(total.completed + total.failures(), 400, "{phase:#?}");
+        assert_eq!((total.failures(), total.rows), (0, 400), "{phase:#?}");
+        assert_eq!(phase.around.connections_lost, 0);
+        assert!(altered.described() > 0, "{version}");
     }
 }
 
 #[test]
 fn half_a_frame_and_silence_are_client_time_outs() {
-    let half: Bytes = |header| {
-        let mut bytes = encoded(header, &Response::Result(QueryResult::Void));
-        bytes.truncate(5);
-        bytes
-    };
+    let half: Bytes = |header| void(header, |bytes| bytes.truncate(5));
     for halves in [false, true] {
         let server = Server::start(
             Version::V4,
@@ -257,7 +401,7 @@ fn half_a_frame_and_silence_are_client_time_outs() {
 #[test]
 fn a_server_that_says_nothing_at_all_is_left() {
     let server = Server::start(Version::V5, NEVER, Box::new(|_| Reply::Nothing));
-    let mut plan = plan(server.address, Phase::steady("write", 8000.0, 4096, 600));
+    let mut plan = plan(server.address, Phase::steady("write", 8000.0, 4096, 900));
     plan.operation_timeout_ms = 150;
     let phase = run(&plan);
     assert!(phase.total.failed[&FailureKind::ClientTimeout] > 1024);

@@ -163,6 +163,9 @@ pub struct Around {
     /// What the emulator of distance did, where the cluster has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<Emulated>,
+    /// Connections to nodes that the generator lost and opened again, warm-up included; absent where there were none.
+    #[serde(default, skip_serializing_if = "crate::run_plan::is_zero")]
+    pub connections_lost: u64,
     /// Service times by coordinator, where there was more than one: a node's name, or its address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub coordinators: BTreeMap<String, CoordinatorResult>,
@@ -438,7 +441,10 @@ impl PhaseResult {
         };
         let doubts = judge(&facts, outside);
         let window = (end.measured_from_ns, end.measured_to_ns);
-        let around = beside.around.clone();
+        let around = Around {
+            connections_lost: end.connections_lost,
+            ..beside.around.clone()
+        };
         let mut around =
             around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
         // Generators elsewhere have no telemetry, only what each says of its thread.

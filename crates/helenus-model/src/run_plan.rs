@@ -220,7 +220,7 @@ pub struct Phase {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
-fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

@@ -365,6 +365,9 @@ pub struct PhaseEnd {
     pub clock_step_ns: u64,
     /// True when the run was stopped before the phase's end.
     pub stopped_early: bool,
+    /// Connections to nodes that were lost; absent in what was recorded before they were counted.
+    #[serde(default, skip_serializing_if = "crate::run_plan::is_zero")]
+    pub connections_lost: u64,
     /// Its thread's place in the scheduler during the phase.
     pub standing: Standing,
     /// The text of the first failure of each kind, to explain the counts.

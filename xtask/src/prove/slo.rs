@@ -33,8 +33,8 @@ const QUEUE_SLO: (&str, f64) = ("p99<20ms", 0.02);
 /// Share by which an estimate may differ from the truth.
 const WITHIN: f64 = 0.05;
 
-/// The threshold on Cassandra, and in microseconds.
-const SLO_OF_CASSANDRA: (&str, f64) = ("p99<50ms,errors<1%", 50_000.0);
+/// The threshold on Cassandra, in microseconds, and its share of errors.
+const SLO_OF_CASSANDRA: (&str, f64, f64) = ("p99<50ms,errors<1%", 50_000.0, 0.01);
 
 const WRITES: [&str; 4] = ["run", "standard1", "--ops", "write=1"];
 
@@ -128,12 +128,22 @@ fn fresh(rig: &Rig, rate: f64) -> Result<Measures, Box<dyn Error>> {
             .iter()
             .any(|doubt| doubt["kind"] == "behind_schedule")
     });
+    let errors = errors(&phase["total"]);
     let held = !behind && p99.is_some_and(|us| us < SLO_OF_CASSANDRA.1);
+    let held = held && errors < SLO_OF_CASSANDRA.2;
     Ok(by_name([
         ("rate_per_s", rate),
         ("p99_ms", p99.unwrap_or_default() / 1e3),
+        ("errors", errors),
         ("missed", f64::from(u8::from(!held))),
     ]))
+}
+
+/// Share of the operations that failed, of those that ended.
+fn errors(total: &Value) -> f64 {
+    let by_kind = total["failed"].as_object();
+    let failed: f64 = by_kind.map_or(0.0, |all| all.values().filter_map(Value::as_f64).sum());
+    failed / (failed + total["completed"].as_f64().unwrap_or_default()).max(1.0)
 }
 
 /// What a run printed, whatever it thinks of its numbers.
@@ -141,4 +151,18 @@ fn answer(mut command: std::process::Command) -> Result<Value, Box<dyn Error>> {
     let output = command.output()?;
     serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn errors_are_a_share_of_what_ended() {
+        let failed = json!({"write_timeout": 2, "overloaded": 1});
+        let total = json!({"completed": 97, "failed": failed});
+        assert!((errors(&total) - 0.03).abs() < 1e-9);
+        assert_eq!(errors(&json!({"completed": 5})), 0.0);
+    }
 }

@@ -52,6 +52,9 @@ pub(crate) const WIRE: Campaign = Campaign {
 /// Seconds that each tool runs.
 const SECONDS: &str = "5";
 
+/// The same where it uses so little CPU that starting up would be more than 1 % of it.
+const SECONDS_OF_FEW: &str = "20";
+
 /// Seconds for which a fresh node is loaded before anything is measured.
 const SETTLES: &str = "12s";
 
@@ -81,9 +84,19 @@ enum Shape {
     Closed(&'static str),
 }
 
+impl Shape {
+    fn seconds(self) -> &'static str {
+        match self {
+            Self::Paced(_) | Self::Closed("1") => SECONDS_OF_FEW,
+            Self::Closed(_) => SECONDS,
+        }
+    }
+}
+
 /// What one tool shows.
 #[derive(Debug, Default)]
 struct Shown {
+    /// CPU of its whole process, starting up included, for each operation.
     cpu_us: f64,
     p50_us: f64,
     p99_us: f64,
@@ -172,7 +185,7 @@ fn helenus(rig: &Rig, more: &[&str]) -> Result<Value, Box<dyn Error>> {
 }
 
 fn measure_helenus(rig: &Rig, shape: Shape) -> Result<Shown, Box<dyn Error>> {
-    let seconds = format!("{SECONDS}s");
+    let seconds = format!("{}s", shape.seconds());
     let mut args = vec![
         "--duration",
         &seconds,
@@ -201,16 +214,16 @@ fn measure_helenus(rig: &Rig, shape: Shape) -> Result<Shown, Box<dyn Error>> {
 }
 
 fn measure_bare(rig: &Rig, point: &str, shape: Shape) -> Result<Shown, Box<dyn Error>> {
-    let shape = match shape {
+    let words = match shape {
         Shape::Paced(rate) => vec!["paced", rate],
         Shape::Closed(in_flight) => vec!["closed", in_flight, "1"],
     };
-    run_bare(rig, point, &shape)
+    run_bare(rig, [point, shape.seconds()], &words)
 }
 
-fn run_bare(rig: &Rig, point: &str, shape: &[&str]) -> Result<Shown, Box<dyn Error>> {
+fn run_bare(rig: &Rig, where_how_long: [&str; 2], shape: &[&str]) -> Result<Shown, Box<dyn Error>> {
     let output = Command::new(rig.helenus.with_file_name("bare-loop"))
-        .args([point, SECONDS])
+        .args(where_how_long)
         .args(shape)
         .output()?;
     let output = checked(&["bare"], output)?;
@@ -228,11 +241,12 @@ fn measure_latte(rig: &Rig, point: &str, shape: Shape) -> Result<Shown, Box<dyn 
     let folder = rig.context.paths.state.join("latte");
     fs::create_dir_all(&folder)?;
     let (workload, report) = (folder.join("wire.rn"), folder.join("wire.json"));
+    let seconds = format!("{}s", shape.seconds());
     fs::write(&workload, WORKLOAD)?;
     let mut command = Command::new(latte()?);
     command
         .current_dir(&folder)
-        .args(["run", "-q", "-w", "0s", "-d", &format!("{SECONDS}s"), "-o"])
+        .args(["run", "-q", "-w", "0s", "-d", &seconds, "-o"])
         .arg(&report);
     match shape {
         Shape::Paced(rate) => command.args(["-r", rate]),
@@ -294,7 +308,7 @@ fn measure_null(rig: &Rig, server: &mut std::process::Child) -> Result<Measures,
     BufReader::new(output).read_line(&mut point)?;
     let point = point.trim();
     let (connections, each) = NULL_SHAPE;
-    let bare = run_bare(rig, point, &["closed", each, connections])?;
+    let bare = run_bare(rig, [point, SECONDS], &["closed", each, connections])?;
     let limit = load_null(rig, point, |plan| {
         plan.connections = 64;
         plan.phases.truncate(1);

@@ -265,6 +265,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             threads_cpu_ns: closing.thread_cpu_ns,
             clock_step_ns: self.clock_step_ns,
             stopped_early: !self.running.stopwatch.is_done(),
+            connections_lost: self.running.endpoint.connections_lost(),
             standing: Standing::default(),
             first_failures: self.running.recorder.first_failures(),
         }

@@ -1,8 +1,10 @@
 //! Which connection a request takes: to one of its partition's replicas, else to any node that may coordinate.
 //! Refuses to send.
 
+use super::dialer::{LONGEST_PAUSE, longer};
 use super::link::Link;
 use super::map::Peer;
+use std::time::Duration;
 
 /// Bytes that are sent before the pass ends: encoding so many takes some ten microseconds.
 pub(super) const SENT_AT_ONCE: usize = 16 << 10;
@@ -14,6 +16,10 @@ pub(super) struct Node {
     pub(super) links: Vec<usize>,
     /// Connections that are being opened.
     pub(super) dialled: usize,
+    /// How long it is left alone before the next connection to it is opened.
+    pub(super) pause: Duration,
+    /// When that was made longer.
+    paused_ns: u64,
     /// The connection that was chosen last.
     last: usize,
 }
@@ -25,7 +31,21 @@ impl Node {
             may_coordinate,
             links: Vec::new(),
             dialled: 0,
+            pause: Duration::ZERO,
+            paused_ns: 0,
             last: 0,
+        }
+    }
+
+    /// A connection to it was lost that was opened then and has answered an operation, or not. A node that accepts
+    /// connections and drops them is left alone for longer and longer; several of them that were open together count once.
+    pub(super) fn lost(&mut self, (opened_ns, has_answered): (u64, bool), now_ns: u64) {
+        let lasted = Duration::from_nanos(now_ns.saturating_sub(opened_ns));
+        if has_answered || lasted >= LONGEST_PAUSE {
+            self.pause = Duration::ZERO;
+        } else if opened_ns >= self.paused_ns {
+            self.pause = longer(self.pause);
+            self.paused_ns = now_ns;
         }
     }
 

@@ -6,7 +6,8 @@ use super::statement::{Draft, Judged, Statement, serially};
 use crate::endpoint::EndpointError;
 use crate::endpoint::Fault;
 use helenus_cql::client::Client;
-use helenus_cql::codec::{Answer, Consistency};
+use helenus_cql::codec::result::Row;
+use helenus_cql::codec::{Answer, ColumnSpec, Consistency};
 use helenus_cql::schema;
 use helenus_model::cql::CqlValue;
 use helenus_model::seed::Seed;
@@ -16,6 +17,8 @@ use helenus_model::workload::user_statements::{self, Answered, Known, Unchecked,
 /// Statements of one's own, ready to be sent: by operation.
 pub(super) struct Customs {
     own: UserStatements,
+    /// The columns of each when it was prepared.
+    columns: Vec<Vec<String>>,
 }
 
 impl Customs {
@@ -40,7 +43,9 @@ impl Customs {
             .filter_map(|(keyspace, name)| known(client, keyspace, name));
         let tables: Vec<Known> = tables.collect();
         let own = UserStatements::new(&workload.queries, &answers, &tables, data);
-        Ok((Self { own }, statements))
+        let columns = answers.into_iter().map(|answered| answered.columns);
+        let columns = columns.collect();
+        Ok((Self { own, columns }, statements))
     }
 
     /// What is read and not checked.
@@ -80,7 +85,10 @@ impl Customs {
         let position = draft.position();
         let checked = match rows.rows(columns) {
             Err(error) => Err(of_rows(&error)),
-            Ok(rows) => of_check(self.own.check(operation, position, &rows), position),
+            Ok(rows) => {
+                let rows = as_prepared(rows, columns, &self.columns[operation]);
+                of_check(self.own.check(operation, position, &rows), position)
+            }
         };
         (touched, checked)
     }
@@ -101,6 +109,20 @@ impl Statement {
         };
         Ok((statement, answered))
     }
+}
+
+/// Rows with the columns that there were when their statement was prepared: the schema may have changed since.
+fn as_prepared(rows: Vec<Row>, columns: &[ColumnSpec], names: &[String]) -> Vec<Row> {
+    if columns.iter().map(|column| &column.name).eq(names) {
+        return rows;
+    }
+    let place = |name: &String| columns.iter().position(|column| column.name == *name);
+    let places: Vec<Option<usize>> = names.iter().map(place).collect();
+    let each = rows.into_iter().map(|mut row| {
+        let taken = places.iter().map(|place| row.get_mut((*place)?)?.take());
+        taken.collect()
+    });
+    each.collect()
 }
 
 /// A table as the server has it; none where it has none, or where a column has a type that we do not know.
@@ -128,4 +150,32 @@ fn expires(client: &mut Client, keyspace: &str, name: &str) -> bool {
         .find(of_it)
         .map(|row| rows.value(row, "default_time_to_live").cloned());
     !matches!(seconds, Some(Some(CqlValue::Int(0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::cql::CqlType;
+
+    #[test]
+    fn columns_of_a_later_schema_are_those_that_were_prepared() {
+        let column = |name: &str| ColumnSpec {
+            keyspace: "ks".to_owned(),
+            table: "t".to_owned(),
+            name: name.to_owned(),
+            ty: CqlType::Int,
+        };
+        let names = ["a", "c"].map(str::to_owned);
+        let row = |values: &[i32]| values.iter().map(|n| Some(CqlValue::Int(*n))).collect();
+        let rows: Vec<Row> = vec![row(&[1, 3]), row(&[4, 6])];
+        let same = as_prepared(rows.clone(), &["a", "c"].map(column), &names);
+        assert_eq!(same, rows);
+        let wider = vec![row(&[1, 2, 3]), row(&[4, 5, 6])];
+        assert_eq!(
+            as_prepared(wider, &["a", "b", "c"].map(column), &names),
+            rows
+        );
+        let dropped = as_prepared(vec![row(&[3])], &["c"].map(column), &names);
+        assert_eq!(dropped, [[None, Some(CqlValue::Int(3))]]);
+    }
 }

@@ -13,7 +13,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Pauses between tries to reach a node: twice as long each time, from the first to the second.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(100), LONGEST_PAUSE);
+
+/// The longest pause before a node is tried again.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The pause that follows this one.
+pub(super) fn longer(pause: Duration) -> Duration {
+    (pause * 2).clamp(PAUSE.0, PAUSE.1)
+}
 
 /// How long a wait lasts before it is looked whether all is over.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -48,6 +56,15 @@ pub(super) enum News {
 }
 
 impl Access {
+    pub(super) fn new(options: ConnectOptions) -> Self {
+        Self {
+            options,
+            statements: Mutex::default(),
+            addresses: Mutex::default(),
+            over: AtomicBool::new(false),
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
@@ -112,12 +129,21 @@ pub(super) fn prepare_on_all(
     })
 }
 
-/// Opens a connection to a node, however often that takes and wherever it is by then, until it coordinates no longer.
-pub(super) fn keep_dialling(access: &Arc<Access>, node: usize, news: &Sender<News>) {
+/// Opens a connection to a node after a pause, however often that takes and wherever it is by then, until it coordinates no
+/// longer.
+pub(super) fn keep_dialling(
+    access: &Arc<Access>,
+    (node, mut pause): (usize, Duration),
+    news: &Sender<News>,
+) {
     let (access, news) = (Arc::clone(access), news.clone());
     thread::spawn(move || {
-        let mut pause = PAUSE.0;
-        while !access.is_over() {
+        loop {
+            thread::sleep(pause);
+            pause = longer(pause);
+            if access.is_over() {
+                return;
+            }
             let address = access.addresses().get(&node).copied();
             let Some(address) = address else {
                 let _nobody_listens = news.send(News::GaveUp(node));
@@ -127,8 +153,6 @@ pub(super) fn keep_dialling(access: &Arc<Access>, node: usize, news: &Sender<New
                 let _nobody_listens = news.send(News::Opened(node, client.hand_over()));
                 return;
             }
-            thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE.1);
         }
     });
 }
@@ -152,7 +176,7 @@ pub(super) fn watch(
                 let _lost = watch_over(&access, client, address, (&mut last, &news));
             }
             thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE.1);
+            pause = longer(pause);
             let candidates = last.peers.iter().map(|peer: &Peer| peer.address);
             watching = candidates
                 .filter_map(|at| Some((Client::connect(at, &access.options).ok()?, at)))

@@ -34,14 +34,26 @@ pub(super) enum Waits {
 pub(super) enum Lost {
     #[error("the server closed the connection")]
     Closed,
+    #[error("the server closed the connection in the middle of an answer")]
+    Cut,
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
     #[error("the server's answer violates the protocol: {0}")]
     Protocol(#[from] DecodeError),
+    #[error("the server gave the connection up: {0}")]
+    Said(String),
     #[error("the server answered a request that was not sent (stream {0})")]
     Stranger(i16),
     #[error("the server has left {0} requests without an answer")]
     Silent(usize),
+}
+
+/// What one read brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Read {
+    pub(super) bytes: usize,
+    /// Whether more may be there.
+    pub(super) more: bool,
 }
 
 /// One connection.
@@ -50,6 +62,10 @@ pub(super) struct Link {
     pub(super) node: usize,
     /// The version that it speaks.
     pub(super) version: Version,
+    /// When it was taken over.
+    pub(super) opened_ns: u64,
+    /// Whether anything was answered over it.
+    pub(super) has_answered: bool,
     stream: Box<dyn Stream>,
     pub(super) inbox: Inbox,
     outbox: Outbox,
@@ -131,6 +147,8 @@ impl Link {
         Ok(Self {
             node,
             version,
+            opened_ns: sys::monotonic_ns(),
+            has_answered: false,
             stream,
             inbox,
             outbox,
@@ -235,19 +253,23 @@ impl Link {
         (std::mem::replace(&mut self.waits_to_write, wanted) != wanted).then_some(wanted)
     }
 
-    /// Reads once: whether more may be there, or none where nothing was.
-    pub(super) fn read(&mut self) -> Result<Option<bool>, Lost> {
+    /// Reads once.
+    pub(super) fn read(&mut self) -> Result<Read, Lost> {
         loop {
             let room = self.inbox.space(READ_BYTES);
             let most = room.len();
             match self.stream.read(room) {
-                Ok(0) => return Err(Lost::Closed),
+                Ok(0) if self.inbox.is_between_envelopes() => return Err(Lost::Closed),
+                Ok(0) => return Err(Lost::Cut),
                 Ok(count) => {
                     self.inbox.filled(count);
-                    return Ok(Some(count == most || !self.stream.is_plain()));
+                    return Ok(Read {
+                        bytes: count,
+                        more: count == most || !self.stream.is_plain(),
+                    });
                 }
                 Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return Ok(None),
+                    io::ErrorKind::WouldBlock => return Ok(Read::default()),
                     io::ErrorKind::Interrupted => {}
                     _ => return Err(error.into()),
                 },

@@ -8,7 +8,7 @@ use helenus_cql::codec::envelope::{Header, Opcode};
 use helenus_cql::codec::value::encode_cell;
 use helenus_cql::codec::wire::{Reader, Write as _};
 use helenus_cql::codec::{
-    Answer, BatchType, BoundStatement, ColumnSpec, Consistency, EncodeError, Execution,
+    Answer, BatchType, BoundStatement, ColumnSpec, Consistency, EncodeError, Execution, Prepared,
     QueryResult, RowsView, ServerError, Version,
 };
 use helenus_model::cql::CqlType;
@@ -33,6 +33,8 @@ pub(super) struct Statement {
     pub(super) types: Vec<CqlType>,
     /// The columns of its rows.
     pub(super) columns: Vec<ColumnSpec>,
+    /// Whether its rows are asked for with their columns: these have changed, and the server does not say when (v4).
+    described: bool,
     /// Which markers make up the partition key, in the key's order.
     partition_key: Vec<u16>,
     /// The keyspace of its table.
@@ -71,10 +73,20 @@ impl Statement {
             markers: prepared.markers.iter().map(|m| m.name.clone()).collect(),
             types: prepared.markers.into_iter().map(|m| m.ty).collect(),
             columns: prepared.columns,
+            described: false,
             partition_key: prepared.partition_key,
             consistency: None,
             serial: None,
         })
+    }
+
+    /// It was prepared again, and this is what it is now.
+    pub(super) fn renew(&mut self, prepared: Prepared) {
+        let metadata_id = prepared.result_metadata_id.unwrap_or_default();
+        // A node answers what was sent before with what was: v5 says which columns these are, v4 has to be asked.
+        self.described |= metadata_id.is_empty() && self.columns != prepared.columns;
+        self.metadata_id = metadata_id;
+        self.columns = prepared.columns;
     }
 
     /// Whether its answer says that a condition was met: what was not applied comes back with more columns.
@@ -285,7 +297,7 @@ impl Draft {
         let execution = Execution {
             // A batch asks none of its statements: what the first one says holds for all.
             consistency: first.consistency.unwrap_or(of_run),
-            skip_metadata: !self.described && !first.columns.is_empty(),
+            skip_metadata: !self.described && !first.described && !first.columns.is_empty(),
             page_size: self.page.as_ref().map(|page| page.rows),
             paging_state: self.page.as_ref().and_then(|page| page.from.as_deref()),
             serial_consistency: first.serial.or(self.serial),
@@ -347,26 +359,33 @@ pub(super) fn envelope(
     Ok(())
 }
 
-/// Whether a statement that was prepared again is the one that was sent.
-pub(super) fn is_prepared(
+/// A statement that was prepared again, if it is the one that was sent.
+pub(super) fn prepared_again(
     said: Result<Answer<'_>, ServerError>,
     statement: &Statement,
-) -> Result<(), Fault> {
+) -> Result<Prepared, Fault> {
     let other = |message: &str| Fault {
         kind: FailureKind::Other,
         message: message.to_owned(),
     };
     match said {
-        Ok(Answer::Other(QueryResult::Prepared(prepared))) if prepared.id == statement.id => Ok(()),
+        Ok(Answer::Other(QueryResult::Prepared(prepared))) if prepared.id == statement.id => {
+            Ok(prepared)
+        }
         Ok(_) => Err(other("the node prepares the statement as another")),
         Err(error) => Err(of_server(&error)),
     }
 }
 
-/// The columns of a statement's rows have changed: the server says so once, with what they are now.
+/// The columns of a statement's rows have changed: v5 says so once, with what they are now; v4 only sends more or fewer.
 pub(super) fn learn(statements: &mut [Statement], place: usize, rows: &RowsView<'_>) {
-    if let (Some(id), Some(columns)) = (rows.new_metadata_id, &rows.columns) {
-        statements[place].metadata_id = id.to_vec();
-        statements[place].columns.clone_from(columns);
+    let statement = &mut statements[place];
+    match (rows.new_metadata_id, &rows.columns) {
+        (Some(id), Some(columns)) => {
+            statement.metadata_id = id.to_vec();
+            statement.columns.clone_from(columns);
+        }
+        (None, None) if rows.column_count != statement.columns.len() => statement.described = true,
+        _ => {}
     }
 }

@@ -1,5 +1,5 @@
-//! A server that says what a script says to EXECUTE and BATCH, and behaves otherwise.
-//! Refuses data: reads find nothing.
+//! A server that says what a script says to EXECUTE, and behaves otherwise.
+//! Refuses data: what reads find is for whoever scripts it.
 
 use helenus_cql::codec::envelope::{Header, Opcode};
 use helenus_cql::codec::{
@@ -7,21 +7,32 @@ use helenus_cql::codec::{
     Version,
 };
 use helenus_load::null;
+use rustix::net::sockopt::set_socket_linger;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
+
+/// What is sent in place of an answer.
+pub(crate) type Bytes = fn(&Header) -> Vec<u8>;
 
 /// What the server does with a request.
 pub(crate) enum Reply {
     /// It answers.
     Says(Response),
-    /// It sends these bytes in place of an answer.
-    Sends(fn(&Header) -> Vec<u8>),
+    /// It sends these bytes in place of an answer, as they are.
+    Sends(Bytes),
+    /// The same in a sound frame apart, where frames are spoken.
+    Wraps(Bytes),
+    /// It sends these bytes as they are, and closes the connection.
+    SendsAndCloses(Bytes),
     /// It closes the connection.
     Closes,
+    /// It resets the connection.
+    Resets,
     /// It answers nothing.
     Nothing,
 }
@@ -39,8 +50,11 @@ pub(crate) fn refuses(kind: ServerErrorKind, message: &str) -> Reply {
     }))
 }
 
-/// What is asked: the number of the execution over all connections, and the statement's id.
+/// What is asked: the number of the execution over all connections.
 pub(crate) type Script = dyn Fn(u64) -> Reply + Send + Sync;
+
+/// What is asked before all else: the request, and the version that it came in. None behaves.
+pub(crate) type Hook = dyn Fn(Version, &Request) -> Option<Reply> + Send + Sync;
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -62,6 +76,15 @@ impl Drop for Server {
 impl Server {
     /// A server that speaks `version` and older, and forgets a connection's statements after so many executions.
     pub(crate) fn start(version: Version, forgets_after: u64, script: Box<Script>) -> Self {
+        Self::with(version, forgets_after, script, Box::new(|_, _| None))
+    }
+
+    /// A server that speaks `version` and older, and answers by a hook.
+    pub(crate) fn hooked(version: Version, hook: Box<Hook>) -> Self {
+        Self::with(version, u64::MAX, Box::new(|_| done()), hook)
+    }
+
+    fn with(version: Version, forgets_after: u64, script: Box<Script>, hook: Box<Hook>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let server = Self {
             address: listener.local_addr().expect("an address"),
@@ -74,6 +97,7 @@ impl Server {
             version,
             forgets_after,
             script,
+            hook,
             executed: Arc::clone(&server.executed),
         });
         thread::spawn(move || {
@@ -95,6 +119,7 @@ struct Shared {
     version: Version,
     forgets_after: u64,
     script: Box<Script>,
+    hook: Box<Hook>,
     executed: Arc<AtomicU64>,
 }
 
@@ -109,7 +134,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
         inbox.push(&buffer[..count]);
         let mut outbox = Outbox::new();
         outbox.frame_from_here(framing);
-        let mut closes = false;
+        let (mut closes, mut resets) = (false, false);
         let mut raw = Vec::new();
         while let Some(envelope) = inbox.pop().expect("a request") {
             let header = envelope.header;
@@ -122,7 +147,14 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
             match reply {
                 Reply::Says(response) => outbox.push(&null::encoded(&of(version), &response)),
                 Reply::Sends(bytes) => raw = bytes(&header),
+                Reply::Wraps(bytes) => {
+                    outbox.seal();
+                    outbox.push(&bytes(&header));
+                    outbox.seal();
+                }
+                Reply::SendsAndCloses(bytes) => (raw, closes) = (bytes(&header), true),
                 Reply::Closes => closes = true,
+                Reply::Resets => resets = true,
                 Reply::Nothing => {}
             }
             if header.opcode == Opcode::Startup && version == Version::V5 {
@@ -138,9 +170,20 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
                 inbox.expect(framing);
             }
         }
+        if resets {
+            // What is closed without a moment's grace is reset.
+            set_socket_linger(&stream, Some(Duration::ZERO)).expect("a socket");
+            return;
+        }
         outbox.seal();
         let sent = stream.write_all(outbox.rest());
-        if sent.and_then(|()| stream.write_all(&raw)).is_err() || closes {
+        if sent.and_then(|()| stream.write_all(&raw)).is_err() {
+            return;
+        }
+        if closes {
+            // What is closed with bytes that nobody has read is reset.
+            let _gone = stream.shutdown(Shutdown::Write);
+            while matches!(stream.read(&mut buffer), Ok(1..)) {}
             return;
         }
     }
@@ -158,8 +201,11 @@ fn answer(shared: &Shared, known: &mut BTreeSet<Vec<u8>>, envelope: &Envelope) -
     let Header {
         opcode, version, ..
     } = envelope.header;
+    let request = Request::decode(version, opcode, &envelope.body).expect("a request");
+    if let Some(reply) = (shared.hook)(version.min(shared.version), &request) {
+        return reply;
+    }
     if opcode == Opcode::Execute {
-        let request = Request::decode(version, opcode, &envelope.body).expect("a request");
         let Request::Execute { id, .. } = request else {
             panic!("{request:?}");
         };

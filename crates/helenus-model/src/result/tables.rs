@@ -184,6 +184,19 @@ pub fn coordinators(phases: &[PhaseResult]) -> Grid {
     Grid::new("coordinators", heads, each)
 }
 
+/// A sentence for each phase in which connections to nodes were lost.
+pub fn lost_connections(phases: &[PhaseResult]) -> Vec<String> {
+    let lost = phases.iter().filter(|p| p.around.connections_lost > 0);
+    lost.map(|phase| {
+        format!(
+            "{}: connections to nodes that were lost: {}",
+            phase.name,
+            thousands(phase.around.connections_lost)
+        )
+    })
+    .collect()
+}
+
 /// What each node used.
 pub fn nodes(phases: &[PhaseResult]) -> Grid {
     let heads = [

@@ -301,6 +301,7 @@ impl Merger {
             threads_cpu_ns: sum(|end| end.threads_cpu_ns),
             clock_step_ns: most(|end| end.clock_step_ns),
             stopped_early: ends.iter().any(|end| end.stopped_early),
+            connections_lost: sum(|end| end.connections_lost),
             first_failures: failures.collect(),
             ..ends.first()?.clone()
         })
@@ -432,6 +433,7 @@ mod tests {
             backlog,
             thread_cpu_ns: backlog,
             threads_cpu_ns: backlog,
+            connections_lost: backlog,
             ..PhaseEnd::default()
         })
     }
@@ -486,9 +488,9 @@ mod tests {
         let [SampleLine::PhaseEnd(whole)] = &told[..] else {
             panic!("{told:?}");
         };
-        // The backlog is of both, the busiest thread is one, and what they used is the sum.
+        // The backlog and what was lost are of both, the busiest thread is one, and what they used is the sum.
         assert_eq!((whole.backlog, whole.thread_cpu_ns), (7, 4));
-        assert_eq!(whole.threads_cpu_ns, 7);
+        assert_eq!((whole.connections_lost, whole.threads_cpu_ns), (7, 7));
         assert!(!merger.all_wait(), "there is no other phase");
     }
 

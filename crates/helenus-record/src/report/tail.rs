@@ -46,15 +46,23 @@ pub(super) fn section(result: &RunResult) -> String {
     )
 }
 
-/// Service times by coordinator; empty where there was one alone.
+/// Service times by coordinator, empty where there was one alone; and connections that were lost.
 pub(super) fn coordinators(result: &RunResult) -> String {
     let table = grid(&tables::coordinators(&result.phases));
-    match table.is_empty() {
+    let table = match table.is_empty() {
         true => table,
         false => format!(
             "<h3>By coordinator</h3><p class=\"note\">Service times, all operations together.</p>{table}"
         ),
-    }
+    };
+    table + &notes(&tables::lost_connections(&result.phases))
+}
+
+/// A note each.
+fn notes(of: &[String]) -> String {
+    let each = of.iter();
+    each.map(|note| format!("<p class=\"note\">{}</p>\n", words::html(note)))
+        .collect()
 }
 
 /// What each node used in each phase; empty where no node was seen.
@@ -75,10 +83,7 @@ pub(super) fn server_times(result: &RunResult) -> String {
     if times.is_empty() {
         return times;
     }
-    let notes: String = tables::server_notes(&result.phases)
-        .iter()
-        .map(|note| format!("<p class=\"note\">{}</p>\n", words::html(note)))
-        .collect();
+    let notes = notes(&tables::server_notes(&result.phases));
     format!(
         "<p class=\"note\">Differences of the nodes' own timers between the ends of the measurement window. Their \
          percentiles are upper bounds of buckets that are 20 % wide; means are exact. What the client's times are longer \

@@ -125,6 +125,7 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         threads_cpu_ns: 0,
         clock_step_ns: 12,
         stopped_early: false,
+        connections_lost: 2,
         standing: Standing {
             timer_slack_ns: Some(50_000),
             ..Standing::default()

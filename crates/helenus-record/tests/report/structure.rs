@@ -261,6 +261,7 @@ fn a_tail_has_a_section_with_its_causes_and_nodes_have_their_network() {
         ..NodeAround::default()
     };
     around.nodes = [(HOSTILE.to_owned(), node)].into();
+    around.connections_lost = 3_456;
     let page = run_html(&run.report());
     let (_, section) = page.split_once(heading).expect("a section");
     let (section, rest) = section.split_once("</section>").expect("its end");
@@ -277,7 +278,7 @@ fn a_tail_has_a_section_with_its_causes_and_nodes_have_their_network() {
     ] {
         assert!(section.contains(part), "{part} in {section}");
     }
-    for part in ["<h3>By node</h3>", "3 MiB", "45,678"] {
+    for part in ["<h3>By node</h3>", "3 MiB", "45,678", "lost: 3,456"] {
         assert!(rest.contains(part), "{part}");
     }
     assert!(!without_scripts(&page).contains("<img"));

@@ -31,6 +31,9 @@ pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
         .map(below)
         .concat(),
     };
+    for note in tables::lost_connections(phases).iter().filter(|_| detail) {
+        let _infallible = writeln!(all, "\n{note}");
+    }
     all.push_str(&super::distance::table(phases));
     all.push_str(&below(tables::server_times(phases, detail)));
     for note in tables::server_notes(phases) {
@@ -297,6 +300,7 @@ mod tests {
             phase(Around {
                 nodes: [("node1".to_owned(), one.clone()), ("node2".to_owned(), two)].into(),
                 coordinators: [("node1".to_owned(), CoordinatorResult::default())].into(),
+                connections_lost: u64::from(two.sent_bytes.is_some()) * 1234,
                 ..Around::default()
             })
         };
@@ -315,6 +319,8 @@ mod tests {
         nodes  node   CPU, s  disk written  network received  network sent  segments sent again
         write  node1    1.23         5 MiB                 –             –                    –
                node2    1.23         5 MiB             1 MiB         2 MiB               12,345
+
+        write: connections to nodes that were lost: 1,234
         ");
     }
 }
