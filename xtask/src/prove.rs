@@ -279,9 +279,8 @@ fn measure(
 ) -> Result<(), Box<dyn Error>> {
     let campaign = wish.campaign;
     let left_out = left_out(campaign, rig)?;
-    let apart = |variant: &str| {
-        left_out.iter().any(|v| *v == variant) || wish.only.is_some_and(|v| v != variant)
-    };
+    let apart =
+        |variant: &str| left_out.contains(&variant) || wish.only.is_some_and(|v| v != variant);
     let missing = |journal: &Journal, variant: &str| match apart(variant) {
         true => 0,
         false => wish.repeats.saturating_sub(journal.trials(variant).len()),

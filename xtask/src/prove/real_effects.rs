@@ -116,8 +116,11 @@ kind = "live"
 levels = [{ label = "1h", set = "max_hint_window=1h" }, { label = "3h", set = "max_hint_window=3h" }]
 "#;
 
-/// Variants with their files, and the planted effects of each: a name, its factor and its level.
-const VARIANTS: [(&str, &str, &[(&str, &str, &str)]); 2] = [
+/// A planted effect: its name, factor and level.
+type Effect = (&'static str, &'static str, &'static str);
+
+/// Variants with their files, and the planted effects of each.
+const VARIANTS: [(&str, &str, &[Effect]); 2] = [
     (
         "delay",
         FILE,

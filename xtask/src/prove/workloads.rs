@@ -132,7 +132,12 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     };
     rig.alone(|| {
         let up = ["up", NAME, "--preset", size.preset];
-        rig.run(&[&up, *words, size.settings].concat())?;
+        // Millions of rows in a dozen tables, scanned 64 times at once, are too much for a small heap.
+        let heap: &[&str] = match (rig.rows, words) {
+            (Some(_), ["-n", "1", ..]) => &["--heap", "2G"],
+            _ => &[],
+        };
+        rig.run(&[&up, *words, heap, size.settings].concat())?;
         measure(rig, &size)
     })
 }

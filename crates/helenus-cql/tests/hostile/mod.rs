@@ -98,7 +98,7 @@ fn crc32(payload: &[u8]) -> u32 {
     let salted = [0xfa, 0x2d, 0x55, 0xca].iter().chain(payload);
     !salted.fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            crc >> 1 ^ 0xedb8_8320 * (crc & 1)
+            (crc >> 1) ^ (0xedb8_8320 * (crc & 1))
         })
     })
 }

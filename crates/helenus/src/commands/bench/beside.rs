@@ -297,10 +297,11 @@ mod tests {
             ..one.clone()
         };
         let with = |two: NodeAround| {
+            let connections_lost = u64::from(two.sent_bytes.is_some()) * 1234;
             phase(Around {
                 nodes: [("node1".to_owned(), one.clone()), ("node2".to_owned(), two)].into(),
                 coordinators: [("node1".to_owned(), CoordinatorResult::default())].into(),
-                connections_lost: u64::from(two.sent_bytes.is_some()) * 1234,
+                connections_lost,
                 ..Around::default()
             })
         };
