@@ -149,7 +149,7 @@ fn a_cluster_that_cannot_be_lent_is_refused_before_it_is_touched() {
     assert!(
         lab.run(&run)
             .err
-            .contains("leads to https://192.0.2.9:6443 now")
+            .contains("now points to https://192.0.2.9:6443")
     );
     lab.write("kube/server", "https://192.0.2.1:6443");
     // As an older version kept it.
