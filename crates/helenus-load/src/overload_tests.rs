@@ -282,7 +282,11 @@ fn closed_loops_and_paced_loads_run_at_the_same_priority() {
             raise_priority: true,
             ..plan(phase, 1000)
         };
-        conduct(&plan, &mut endpoint).1.standing
+        // A thread keeps its priority: each has its own.
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| conduct(&plan, &mut endpoint).1.standing);
+            run.join().expect("a run")
+        })
     };
     let paced = Phase {
         extent: Extent::Count(2),

@@ -6,6 +6,7 @@
 
 // Words and figures.
 mod axis;
+mod experiment_data;
 mod experiment_plot;
 mod experiment_rates;
 mod experiment_said;
@@ -44,7 +45,8 @@ mod tables;
 // The page of a run.
 mod run;
 
-pub use experiment::{ExperimentReport, experiment_csv, experiment_markdown};
+pub use experiment::{experiment_csv, experiment_markdown};
+pub use experiment_data::ExperimentReport;
 pub use experiment_page::experiment_html;
 pub use experiment_said::{experiment_answer, experiment_conclusion};
 pub use experiment_sheets::{Sheet, experiment_sheets};

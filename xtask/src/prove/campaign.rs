@@ -2,6 +2,7 @@
 //! Refuses to measure: a trial is a function that the campaign brings along.
 
 use super::host::Pressure;
+pub(crate) use super::host::rounded;
 use super::rig::Rig;
 use helenus_model::seed::{Seed, mix};
 use std::collections::BTreeMap;
@@ -13,11 +14,6 @@ pub(crate) type Measures = BTreeMap<String, f64>;
 /// Measures by these names.
 pub(crate) fn by_name<const N: usize>(all: [(&str, f64); N]) -> Measures {
     all.map(|(name, value)| (name.to_owned(), value)).into()
-}
-
-/// To three digits behind the point.
-pub(crate) fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
 }
 
 /// One trial.

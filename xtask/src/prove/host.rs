@@ -1,7 +1,6 @@
 //! The machine as a number needs it: what it is, and what else it was doing during a trial.
 //! Refuses to name it: a machine is known by a hash of its facts.
 
-use super::campaign::rounded;
 use helenus_cluster::machine;
 use helenus_model::hex::sha256;
 use helenus_record::when::Utc;
@@ -10,6 +9,11 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// To three digits behind the point.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
 
 /// What a result must say about the machine and the code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

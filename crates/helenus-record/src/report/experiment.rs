@@ -4,6 +4,7 @@
 use crate::csv::line;
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
+use crate::report::experiment_data::ExperimentReport;
 use crate::report::experiment_plot as plot;
 use crate::report::experiment_rates as rates;
 use crate::report::experiment_said::said;
@@ -12,8 +13,8 @@ use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Bar, BarCell, Covariates, Experiment, Fact, Growth, Kept, Noise, Progress,
-    RunState, Screened, Tip,
+    Analysis, Answer, Bar, BarCell, Covariates, Experiment, Growth, Kept, Noise, RunState,
+    Screened, Tip,
 };
 use std::fmt::Write as _;
 
@@ -22,27 +23,6 @@ const ROOM: f64 = 2.0;
 
 /// Most settings that a sentence names.
 const TOLD_MOST: usize = 6;
-
-/// What an experiment's report is made from.
-#[derive(Debug, Clone, Copy)]
-pub struct ExperimentReport<'a> {
-    /// It, as it is stored.
-    pub stored: &'a StoredExperiment,
-    /// Its file.
-    pub experiment: &'a Experiment,
-    /// The file's own thresholds, where others are asked for instead.
-    pub own_bars: Option<&'a [Bar]>,
-    /// How far it is.
-    pub progress: Progress,
-    /// Its planned runs.
-    pub runs: &'a [PlannedRun],
-    /// What is known of those that ended.
-    pub facts: &'a [Fact],
-    /// The analysis of them; none where no run counts.
-    pub analysis: Option<&'a Analysis>,
-    /// Machine and software of its runs; empty where none has started.
-    pub measured_on: &'a [String],
-}
 
 /// All that it says, a sentence a line; the first is its headline.
 pub(super) fn lines(report: &ExperimentReport<'_>) -> Vec<String> {

@@ -3,7 +3,8 @@
 
 use crate::report::axis::{Axis, told, whole};
 use crate::report::chart::{Cell, Chart, Mark, Rule, Series, Style, Symbol};
-use crate::report::experiment::{ExperimentReport, again_command};
+use crate::report::experiment::again_command;
+use crate::report::experiment_data::ExperimentReport;
 use crate::report::experiment_said::said;
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, table, verbatim};

@@ -1,7 +1,8 @@
 //! What an experiment says: one sentence and one badge, the same in every form in which it is shown.
 //! Refuses a badge that claims what the sentence does not.
 
-use crate::report::experiment::{ExperimentReport, lines};
+use crate::report::experiment::lines;
+use crate::report::experiment_data::ExperimentReport;
 use helenus_model::comparison::{BarAnswer, Claim, Conclusion, LEAST_PAIRS, Tone};
 use helenus_model::experiment::Bar;
 

@@ -1,7 +1,7 @@
 //! The tables behind an experiment's answer: tips, effects, interactions, thresholds, settings, runs, failures.
 //! Refuses to leave out a run: what did not count is shown with its reason.
 
-use crate::report::experiment::ExperimentReport;
+use crate::report::experiment_data::ExperimentReport;
 use crate::report::experiment_rates as rates;
 use crate::report::words;
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
