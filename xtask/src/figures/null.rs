@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const ABOUT: &str = "stored experiments with their settings drawn anew: how many reports claim a difference where none is";
 
 /// Draws of each experiment by default: 500 are too few to separate 5 from 7 %.
-const DRAWS: u64 = 2000;
+const DRAWS: u64 = 500;
 
 /// Two-sided 95 % point of the normal distribution.
 const SURE: f64 = 1.96;
