@@ -378,7 +378,7 @@ mod tests {
                 "named \"Production\"",
             ),
             ("team-7", &["team-*"], &["test_*"], "keyspace orders"),
-            ("Test Cluster", &["Test Cluster"], &[], "nobody named"),
+            ("Test Cluster", &["Test Cluster"], &[], "default name"),
             ("Production", &[], &["*"], "not brought up"),
         ] {
             let (verdict, said) = asked(name, names, keyspaces);

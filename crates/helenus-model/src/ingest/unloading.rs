@@ -206,7 +206,7 @@ mod tests {
             change(&mut now);
             head.differs(&now).unwrap_or_default()
         };
-        assert!(other(|now| now.table_id = "2".into()).contains("made anew"));
+        assert!(other(|now| now.table_id = "2".into()).contains("recreated"));
         assert!(other(|now| now.ring = "s".into()).contains("tokens"));
         assert!(other(|now| now.table = "k.u".into()).contains("k.t"));
         let changes: [fn(&mut UnloadHead); 4] = [
