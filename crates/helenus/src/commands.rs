@@ -59,7 +59,6 @@ pub(crate) mod place;
 pub(crate) mod check_data;
 pub(crate) mod count;
 pub(crate) mod ledger;
-pub(crate) mod levels;
 pub(crate) mod load;
 pub(crate) mod nb;
 pub(crate) mod populate;
@@ -72,6 +71,7 @@ pub(crate) mod compare;
 pub(crate) mod experiment;
 pub(crate) mod history;
 pub(crate) mod kube;
+pub(crate) mod levels;
 pub(crate) mod unload;
 
 // Pages of all of it.

@@ -452,7 +452,7 @@ mod tests {
         );
         assert!(text.contains("\n| all |  |  | 2 | 50.0 % |"), "{text}");
         assert!(
-            text.contains("the nominal 5 %: clients, 2026-11-26 (above)."),
+            text.contains("the nominal 5 %: clients, 2026-11-26 (above); all (above)."),
             "{text}"
         );
     }

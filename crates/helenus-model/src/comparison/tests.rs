@@ -174,10 +174,8 @@ fn a_difference_is_claimed_with_its_interval() {
     let lower = compared(&A, &times_of(0.9), &[]);
     assert_eq!(row(&lower, "write all node CPU").claim, Claim::Lower);
     let same = compared(&A, &times_of(1.0), &[]);
-    assert_eq!(
-        row(&same, "write all response p99").claim,
-        Claim::NoDifference
-    );
+    let p99 = row(&same, "write all response p99").claim;
+    assert_eq!(p99, Claim::NoDifference);
     // Rows that nothing is claimed of have an interval of their own level, the others one that holds for all three.
     let alone = row(&same, "write all service p99");
     assert_eq!(
