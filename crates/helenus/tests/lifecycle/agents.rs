@@ -349,7 +349,7 @@ fn what_is_wrong_with_an_agent_is_one_error_with_a_cure() {
     shot!(run(&["--agent", &agent.address, "--agent-token-from", &wrong]), @"
     exit code: 2
     --- standard error
-    error: the load agent OF-THE-AGENT refuses: the token is not the one that it printed
+    error: the load agent OF-THE-AGENT refused: the token is not the one that it printed
     hint: each start of `helenus load-agent` prints a new token: use the last one
     ");
     let other = format!("sha256:{} {}\n", "0".repeat(64), "0".repeat(64));

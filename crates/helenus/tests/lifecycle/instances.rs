@@ -225,7 +225,7 @@ fn folders_on_other_disks_are_used_and_leave_nothing() {
     assert!(!lab.cluster("d").exists());
     let saved = lab.run(&["baseline", "save", "c", "one"]);
     assert_eq!(saved.code, "2", "{saved}");
-    assert!(saved.to_string().contains("several folders"), "{saved}");
+    assert!(saved.to_string().contains("several data folders"), "{saved}");
     lab.done(&["rm", "c"]);
     assert!(first.join("d-node1/theirs").exists());
     fs_err::remove_dir_all(first).expect("the test's own");
@@ -249,7 +249,7 @@ fn pins_want_instances_and_plans_this_machine() {
     let elsewhere = lab.run(&["up", "c", "--plan", &far]);
     assert_eq!(elsewhere.code, "2", "{elsewhere}");
     assert!(
-        elsewhere.to_string().contains("shall run on processors"),
+        elsewhere.to_string().contains("is assigned to processors"),
         "{elsewhere}"
     );
     let dry = lab.run(&[

@@ -166,7 +166,7 @@ fn maven_that_delivers_nothing() {
     lab.program("bin/mvn", "#!/bin/sh\nexit 0\n");
     let said = lab.run(&["up", "c"]);
     assert_eq!(said.code, "3", "{said}");
-    assert!(said.err.contains("was not delivered"), "{said}");
+    assert!(said.err.contains("but did not fetch"), "{said}");
 }
 
 #[test]
