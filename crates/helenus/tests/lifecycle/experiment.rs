@@ -570,14 +570,20 @@ fn the_highest_rate_is_searched_in_each_restart_and_a_faster_server_has_more_of_
         "{fast:?}"
     );
     if let ([_, _], [fast]) = (slow.as_slice(), fast.as_slice()) {
-        assert!(slow.iter().all(|slow| fast > slow), "{slow:?} and {fast}");
+        // The truth is 4.
+        let ratios = slow.iter().map(|slow| fast / slow);
+        assert!(
+            ratios.clone().all(|ratio| (2.0..8.0).contains(&ratio)),
+            "{slow:?} and {fast}"
+        );
         let analysis = &made["analysis"];
         assert_eq!(analysis["measure"], "max_rate", "{analysis:#}");
-        assert_eq!(
-            analysis["answer"]["winner_label"], "server=fast",
-            "{analysis:#}"
-        );
-        assert!(text.contains("server=fast looks best"), "{text}");
+        // A run that the host disturbed is left out, with its number.
+        if analysis["left_out"] == Value::Array(vec![]) {
+            let of = &analysis["combinations"][1]["values"]["max_rate"];
+            let told = of.as_f64().expect("a number");
+            assert!((told / fast - 1.0).abs() < 1e-9, "{analysis:#}");
+        }
     }
     // What the generator does alone is said once, however many runs there are.
     assert_eq!(text.matches("(helenus calibrate, ").count(), 1, "{text}");
