@@ -183,7 +183,8 @@ fn went_on(phase: &Value) {
     ];
     assert!(
         failed.keys().all(|kind| known.contains(&kind.as_str())),
-        "{failed:?}"
+        "{failed:?} {}",
+        phase["first_failures"]
     );
     let failures: u64 = failed.values().filter_map(Value::as_u64).sum();
     let completed = total["completed"].as_u64().unwrap_or(0);
