@@ -123,7 +123,6 @@ impl Altered {
                         let kind = ServerErrorKind::Unprepared { id: ID.to_vec() };
                         return Some(refuses(kind, "altered"));
                     }
-                    state.reads += 1;
                     let Values::Positional(values) = &parameters.values else {
                         panic!("{request:?}");
                     };
@@ -138,6 +137,8 @@ impl Altered {
                         false => _ = described.fetch_add(1, Ordering::SeqCst),
                     }
                     page.new_metadata_id = changed.then(|| state.metadata_id().to_vec());
+                    // The table changes behind an answer, never within it.
+                    state.reads += 1;
                     Some(Reply::Says(Response::Result(QueryResult::Rows(page))))
                 }
                 _ => None,

@@ -225,7 +225,10 @@ fn folders_on_other_disks_are_used_and_leave_nothing() {
     assert!(!lab.cluster("d").exists());
     let saved = lab.run(&["baseline", "save", "c", "one"]);
     assert_eq!(saved.code, "2", "{saved}");
-    assert!(saved.to_string().contains("several data folders"), "{saved}");
+    assert!(
+        saved.to_string().contains("several data folders"),
+        "{saved}"
+    );
     lab.done(&["rm", "c"]);
     assert!(first.join("d-node1/theirs").exists());
     fs_err::remove_dir_all(first).expect("the test's own");
