@@ -13,7 +13,7 @@ const SOCKET_SINCE: u64 = 1_795_620_523;
 const SOCKET_FROM_DAY: &str = "2026-11-26";
 
 /// What stands below figures of the former generator.
-const SENTENCE: &str = "Measured with the former generator, whose start was the driver's call.";
+const SENTENCE: &str = "Measured with an earlier load generator: operations started at the driver's call, not at the socket.";
 
 /// Blocks whose figures are not of the generator's operations: generators, and templates of `proof`.
 const OF_SOMETHING_ELSE: [&str; 18] = [
@@ -164,7 +164,7 @@ mod tests {
             old,
         );
         assert!(row.ends_with(
-            "\nRow wan: measured with the former generator, whose start was the driver's call.\n"
+            "\nRow wan: measured with an earlier load generator: operations started at the driver's call, not at the socket.\n"
         ));
         // Neither is of the generator's operations.
         assert_eq!(
