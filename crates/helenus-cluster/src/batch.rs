@@ -50,8 +50,8 @@ pub fn has_prefix(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// How many nodes start at a time by default.
-pub fn at_once(cores: u32) -> usize {
+/// How many nodes start at the same time by default.
+pub fn starts_at_a_time(cores: u32) -> usize {
     AT_ONCE_PER_CORE * cores.max(1) as usize
 }
 
@@ -344,6 +344,6 @@ mod tests {
         for other in ["dev", "developer", "dev1a", "dev-1", "xdev1"] {
             assert!(!has_prefix(other, "dev"), "{other}");
         }
-        assert_eq!(at_once(0), at_once(1));
+        assert_eq!(starts_at_a_time(0), starts_at_a_time(1));
     }
 }

@@ -18,13 +18,13 @@ pub mod machine;
 pub mod marks;
 pub mod observe;
 pub mod old_tables;
+pub mod parallel;
 pub mod paths;
 pub mod process;
 pub mod random;
 mod socket;
 pub mod state;
 pub mod stored;
-pub mod together;
 pub mod wall;
 
 // Network: how nodes are reached, and who answers there.

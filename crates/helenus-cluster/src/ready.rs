@@ -7,10 +7,10 @@ use crate::cancel::Cancel;
 use crate::error::{Class, ClusterError, Problem, with_causes};
 use crate::launch::{Started, log_tail};
 use crate::machine;
+use crate::parallel;
 use crate::reach::{self, cql_address};
 use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, NodeCondition, condition};
-use crate::together::at_once;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::baseline;
@@ -386,7 +386,7 @@ fn each<T: Send>(
     clients: &mut BTreeMap<String, Client>,
     ask: impl Fn(&str, &mut Client) -> Result<T, String> + Sync,
 ) -> Result<BTreeMap<String, T>, String> {
-    let answers = at_once(clients.iter_mut(), |(name, client)| {
+    let answers = parallel::map(clients.iter_mut(), |(name, client)| {
         Ok((name.clone(), ask(name, client)?))
     });
     answers.into_iter().collect()

@@ -4,9 +4,9 @@
 use crate::error::ClusterError;
 use crate::observe;
 use crate::old_tables;
+use crate::parallel;
 use crate::reach;
 use crate::state::{self, ClusterState, NodeCondition};
-use crate::together::at_once;
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
@@ -77,7 +77,7 @@ impl Asked {
     fn all(state: &ClusterState) -> Self {
         let nodes = &state.plan.nodes;
         // All at once: one that is slow holds up nobody else.
-        let clients = at_once(nodes, |node| connect(state, node));
+        let clients = parallel::map(nodes, |node| connect(state, node));
         let mut all = Self::default();
         for (node, client) in nodes.iter().zip(clients) {
             let said = match client {

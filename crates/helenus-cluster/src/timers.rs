@@ -4,8 +4,8 @@
 use crate::context::Context;
 use crate::error::{Class, ClusterError, Problem};
 use crate::mbeans::{Ask, Mbeans, MbeansError};
+use crate::parallel;
 use crate::state::ClusterState;
-use crate::together::at_once;
 use helenus_model::server_times::{Buckets, Timer};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,7 +85,7 @@ impl Timers {
         keyspaces: &BTreeSet<String>,
     ) -> Result<Self, ClusterError> {
         let plans = &state.plan.nodes;
-        let loaded = at_once(plans, |plan| Mbeans::of(context, state, &plan.name));
+        let loaded = parallel::map(plans, |plan| Mbeans::of(context, state, &plan.name));
         let mut nodes = Vec::new();
         for (plan, mbeans) in plans.iter().zip(loaded) {
             nodes.push((plan.name.clone(), mbeans?.waiting(FIRST_WITHIN)));
@@ -108,7 +108,7 @@ impl Timers {
 
     /// Reads all nodes at once, each in one request.
     pub fn read(&self) -> Vec<(String, Result<Counted, MbeansError>)> {
-        let counted = at_once(&self.nodes, |(_, mbeans)| self.one(mbeans));
+        let counted = parallel::map(&self.nodes, |(_, mbeans)| self.one(mbeans));
         let names = self.nodes.iter().map(|(name, _)| name.clone());
         names.zip(counted).collect()
     }

@@ -5,11 +5,11 @@ use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem};
 use helenus_cluster::kube::{self, Door, KubeClusters, KubeJob, KubeState, Kubectl, Pod};
+use helenus_cluster::parallel;
 use helenus_cluster::pod::cql::{PodAnswer, PodCql};
 use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
 use helenus_cluster::telemetry::monotonic_ns;
-use helenus_cluster::together::at_once;
 use helenus_cluster::wall;
 use helenus_model::access::Access;
 use helenus_model::guard::is_system_keyspace;
@@ -456,7 +456,7 @@ fn facts(target: &KubeTarget, pods: &[Pod], since: &[u64]) -> Vec<Option<PodFact
     if target.state.is_operated() {
         return vec![None; pods.len()];
     }
-    at_once(pods.iter().enumerate(), |(place, pod)| {
+    parallel::map(pods.iter().enumerate(), |(place, pod)| {
         let from = since.get(place).copied().unwrap_or(u64::MAX);
         let answer = kube::facts(&target.kubectl, pod.at(), from).inspect_err(|error| {
             tracing::warn!(%error, "what a pod used cannot be seen");

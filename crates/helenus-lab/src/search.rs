@@ -3,7 +3,8 @@
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use helenus_cluster::context::Context;
-use helenus_model::search::{Life, Report, Spent, next_life, over};
+use helenus_model::run_plan::Search;
+use helenus_model::search::{LEAST_TRIALS, Life, Report, Spent, next_life, over};
 use helenus_model::seed::Seed;
 use std::time::{Duration, Instant};
 
@@ -44,10 +45,15 @@ pub fn search(
 ) -> Result<Searched, BenchError> {
     let began = Instant::now();
     let has_bound = request.search.as_ref().is_some_and(|own| own.slo.is_some());
+    let trial = request
+        .search
+        .as_ref()
+        .map_or(Duration::ZERO, Search::trial);
     let mut spent = Spent {
         lives: 0,
         time: Duration::ZERO,
-        longest: Duration::ZERO,
+        beside: Duration::ZERO,
+        least: trial * LEAST_TRIALS,
         several: has_bound && matches!(request.place, Where::Ephemeral(_)),
     };
     let mut of = Searched {
@@ -57,13 +63,15 @@ pub fn search(
     };
     while let Some(time) = next_life(within, &spent) {
         let number = spent.lives + 1;
-        let before = spent.time;
         events(SearchEvent::Life { number });
         let life = life(request, number, time, around(&of.lives));
         let ran = bench::run(context, &life, &mut |e| events(SearchEvent::Bench(e)));
         match ran {
             Ok(finished) => {
                 of.interrupted = finished.interrupted;
+                let took = began.elapsed().saturating_sub(spent.time);
+                let tried = trial * tried(&finished);
+                spent.beside = spent.beside.max(took.saturating_sub(tried));
                 events(SearchEvent::Ended(&finished));
                 of.lives.push(finished);
             }
@@ -75,12 +83,17 @@ pub fn search(
         }
         spent.lives = number;
         spent.time = began.elapsed();
-        spent.longest = spent.longest.max(spent.time.saturating_sub(before));
         if of.interrupted || of.failed.is_some() {
             break;
         }
     }
     Ok(of)
+}
+
+/// How many trials a life had.
+fn tried(life: &Finished) -> u32 {
+    let trials = life.result.phases.iter().filter(|p| p.rate_per_s.is_some());
+    u32::try_from(trials.count()).unwrap_or(u32::MAX)
 }
 
 /// The request of one life.

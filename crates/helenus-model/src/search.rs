@@ -12,7 +12,7 @@ mod tests;
 
 pub use curve::{Point, curve, knee};
 pub use estimate::{Estimate, Lives, estimate, rates_at};
-pub use life::{Next, next, phase_after};
+pub use life::{LEAST as LEAST_TRIALS, Next, next, phase_after};
 pub use lives::{Spent, next_life};
 pub use report::{Life, LifeReport, Report, VERSION, over};
 pub use slo::{Held, Slo, SloError};

@@ -86,6 +86,8 @@ const IN_COMPANY: &[&str] = &[
     "cassandra_4_0_on_11",
     "cassandra_4_0_on_17_with_jamm",
     "cassandra_4_1_on_11",
+    "counts_are_right_while_others_write",
+    "data_is_made_once_and_restored_before_each_restart",
     "each_pair_is_checked_right_or_not_at_all",
     "every_type_is_written_and_read_back",
     "files_are_loaded_and_kills_lose_nothing",
@@ -107,6 +109,7 @@ const IN_COMPANY: &[&str] = &[
     "production_s_settings_on_5_0",
     "prometheus_reads_a_run_and_its_nodes",
     "reset_gives_back_the_state_after_up",
+    "runs_go_through_nodes_that_only_coordinate",
     "sstables_go_to_their_owners",
     "status_with_16_tokens_is_nodetool_s",
     "stored_sstables_come_back_without_a_restart",
@@ -121,6 +124,7 @@ const IN_COMPANY: &[&str] = &[
     "three_nodes_see_each_other_at_once",
     "three_of_a_prefix_live_apart",
     "two_clusters_live_side_by_side",
+    "two_users_cannot_harm_each_other",
     "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",
     "what_was_cut_off_goes_on_and_settings_come_back",
 ];
@@ -492,16 +496,16 @@ fn main() {
             telemetry::a_short_run_says_so_and_carries_what_was_seen,
         ),
         trial(
-            "a_gc_bound_node_is_told_by_name",
-            telemetry::a_gc_bound_node_is_told_by_name,
+            "a_gc_bound_node_is_named",
+            telemetry::a_gc_bound_node_is_named,
         ),
         trial(
             "a_profiled_node_shows_cassandra_s_frames",
             telemetry::a_profiled_node_shows_cassandra_s_frames,
         ),
         trial(
-            "a_compaction_storm_is_told_by_node",
-            telemetry::a_compaction_storm_is_told_by_node,
+            "a_compacting_node_is_named",
+            telemetry::a_compacting_node_is_named,
         ),
         trial(
             "a_starved_generator_blames_itself",

@@ -75,10 +75,7 @@ pub(crate) const WORKLOADS: Campaign = Campaign {
 };
 
 /// Settings of nodes that have much to do: many nodes on few processors are slow, and this campaign refuses times.
-const PATIENT: [&str; 14] = [
-    // 256 KiB of direct memory for each thread and file that a scan reads: 64 scans at once end a small node.
-    "--set",
-    "compressed_read_ahead_buffer_size=0KiB",
+const PATIENT: [&str; 12] = [
     "--set",
     "read_request_timeout=60s",
     "--set",

@@ -4,9 +4,9 @@
 use super::HostsState;
 use crate::cancel::Cancel;
 use crate::error::{Class, ClusterError, Problem};
+use crate::parallel;
 use crate::reach;
 use crate::ring_view;
-use crate::together::at_once;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::access::Access;
@@ -38,7 +38,7 @@ pub struct NodeState {
 /// All nodes, asked at the same time.
 pub fn nodes(state: &HostsState, plan: &HostsPlan, access: &Access) -> Vec<NodeState> {
     let port = state.plan.ports.cql;
-    at_once(&plan.nodes, |node| one(node, port, access))
+    parallel::map(&plan.nodes, |node| one(node, port, access))
 }
 
 /// Asks all nodes until they serve. `see` gets how many do.

@@ -6,7 +6,7 @@ use crate::baseline::BaselineError;
 use crate::baseline::settle::{at_rest, tasks_of};
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
-use crate::together::at_once;
+use crate::parallel;
 use std::time::{Duration, Instant};
 
 /// Flushes the nodes in these pods, and waits until none of them compacts. `see` gets how many
@@ -40,6 +40,6 @@ pub fn settle(
 /// What nodetool says to this in each pod; all are asked at once.
 fn each(kubectl: &Kubectl, pods: &[Pod], verb: &str) -> Result<Vec<String>, ClusterError> {
     let ask = |pod: &Pod| kubectl.exec(pod.at(), &["nodetool", verb], "");
-    let answers: Result<Vec<_>, _> = at_once(pods, ask).into_iter().collect();
+    let answers: Result<Vec<_>, _> = parallel::map(pods, ask).into_iter().collect();
     Ok(answers?)
 }

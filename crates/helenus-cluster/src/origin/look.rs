@@ -5,11 +5,11 @@ use super::ResetError;
 use crate::attach;
 use crate::error::ClusterError;
 use crate::guard;
+use crate::parallel;
 use crate::reach;
 use crate::reach::cql_address;
 use crate::socket::listens;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
-use crate::together::at_once;
 use fs_err as fs;
 use helenus_cql::codec::Consistency;
 use helenus_cql::{Client, ClientError};
@@ -55,7 +55,7 @@ pub(crate) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
         }
     }
     let nodes = state.plan.nodes.iter().zip(pids);
-    let looked = at_once(nodes, |(plan, pid)| one(state, plan, pid));
+    let looked = parallel::map(nodes, |(plan, pid)| one(state, plan, pid));
     looked.into_iter().collect()
 }
 

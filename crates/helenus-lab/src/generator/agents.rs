@@ -4,7 +4,7 @@
 use helenus_cluster::agent::{AgentAt, AgentError, Channel, Conductor};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::error::{Class, ClusterError, Problem};
-use helenus_cluster::together::at_once;
+use helenus_cluster::parallel;
 use helenus_model::agent::Tokens;
 use helenus_model::machine::Machine;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -100,7 +100,7 @@ impl Agents {
         let mut channels = inner.channels();
         let each = channels.iter_mut().zip(&inner.at);
         let missing = each.filter(|(channel, _)| channel.is_none());
-        let opened = at_once(missing, |(channel, at)| -> Result<(), AgentError> {
+        let opened = parallel::map(missing, |(channel, at)| -> Result<(), AgentError> {
             *channel = Some(inner.conductor.open(at, cancel)?);
             Ok(())
         });

@@ -5,8 +5,8 @@ use super::{Ended, GeneratorError, LostGenerator, Stand, start, values};
 use helenus_cluster::agent::{AgentError, Channel, Lines};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::parallel;
 use helenus_cluster::telemetry::monotonic_ns;
-use helenus_cluster::together::at_once;
 use helenus_model::agent::{ClockOffset, GeneratorSeen};
 use helenus_model::run_plan::{RunPlan, STOP_WORD};
 use helenus_model::sample::SampleLine;
@@ -116,7 +116,7 @@ fn channels(
     let mut all = match stand {
         Stand::Here { .. } => Vec::new(),
         Stand::Agents(agents) => agents.lend(count),
-        Stand::Pods(job) => at_once(0..count, |place| job.channel(place, cancel))
+        Stand::Pods(job) => parallel::map(0..count, |place| job.channel(place, cancel))
             .into_iter()
             .collect::<Result<Vec<_>, _>>()?,
     };

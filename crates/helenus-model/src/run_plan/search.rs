@@ -3,6 +3,7 @@
 
 use super::{Extent, Phase};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The longest closed loop before the trials, in milliseconds; a tenth of the time where that is less.
 const WARM_MOST_MS: u64 = 20_000;
@@ -44,6 +45,11 @@ impl Search {
             precision: 0.08,
             around_per_s: None,
         }
+    }
+
+    /// How long a trial takes at least.
+    pub fn trial(&self) -> Duration {
+        Duration::from_millis(self.step_ms + self.warmup_ms)
     }
 
     /// The phase before the trials, of the same mix: a closed loop that warms the nodes and says roughly where to look.

@@ -6,7 +6,7 @@ use crate::result::PhaseResult;
 use crate::run_plan::{Extent, Phase, Search};
 
 /// Fewest trials before a life is over.
-const LEAST: usize = 6;
+pub const LEAST: u32 = 6;
 
 /// Most trials of a life.
 const MOST: usize = 60;
@@ -77,7 +77,7 @@ pub fn next(search: &Search, phases: &[PhaseResult], spent_ms: u64) -> Next {
     if rate < capacity * LOWEST && !any_held(&tried) {
         return Next::NothingHolds;
     }
-    if tried.len() >= LEAST && any_held(&tried) && high / low < 1.0 + search.precision {
+    if tried.len() >= LEAST as usize && any_held(&tried) && high / low < 1.0 + search.precision {
         return Next::Known;
     }
     match tried.len() >= MOST || spent_ms >= search.within_ms {

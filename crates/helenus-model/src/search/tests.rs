@@ -22,26 +22,40 @@ fn asked() -> Search {
 #[test]
 fn lives_follow_each_other_while_there_is_time() {
     let second = Duration::from_secs;
-    let next = |lives, time, longest, several| {
+    let next = |lives, time, several| {
         next_life(
             second(900),
             &Spent {
                 lives,
                 time: second(time),
-                longest: second(longest),
+                beside: second(40),
+                least: second(36),
                 several,
             },
         )
     };
-    assert_eq!(next(0, 0, 0, true), Some(second(360)));
-    assert_eq!(next(1, 400, 400, true), Some(second(225)));
-    assert_eq!(next(3, 750, 120, true), Some(second(150)));
+    assert_eq!(next(0, 0, true), Some(second(135)));
+    assert_eq!(next(1, 175, true), Some(second(54)));
+    assert_eq!(next(8, 820, true), Some(second(40)));
     // Another one would not be over in time.
-    assert_eq!(next(3, 800, 120, true), None);
-    assert_eq!(next(24, 100, 4, true), None);
+    assert_eq!(next(8, 825, true), None);
+    assert_eq!(next(24, 100, true), None);
     // On a cluster that is there, and for a curve.
-    assert_eq!(next(0, 0, 0, false), Some(second(900)));
-    assert_eq!(next(1, 60, 60, false), None);
+    assert_eq!(next(0, 0, false), Some(second(900)));
+    assert_eq!(next(1, 60, false), None);
+    // However short the search is, a life has the trials without which none is over.
+    let short = |within| {
+        let none = Duration::ZERO;
+        let spent = Spent {
+            lives: 0,
+            time: none,
+            beside: none,
+            least: second(36),
+            several: true,
+        };
+        next_life(second(within), &spent)
+    };
+    assert_eq!([180, 20].map(short), [second(36), second(20)].map(Some));
 }
 
 /// A phase in which operations come at random moments at a rate, wait for each other, and take a time that is drawn with

@@ -93,6 +93,13 @@ fn screened(found: &Analysis, screened: &Screened) -> String {
 fn sentence(found: &Analysis, answer: &Answer) -> String {
     let what = format!("{} of {}", words::measure(found.measure), found.phase);
     let (winner, reference) = (&answer.winner_label, &answer.reference_label);
+    // One block has no residual, so no two settings could be compared.
+    let compared = answer.rivals.iter().any(|rival| rival.estimate.is_some());
+    if !compared && !answer.rivals.is_empty() {
+        return format!(
+            "no claim below {LEAST_PAIRS} blocks, no comparison below two; the table shows {what} of each combination"
+        );
+    }
     if answer.winner == answer.reference {
         let open = answer.open_gain(found.measure).filter(|gain| *gain > 0.0);
         let open = open.map_or(String::new(), |gain| {
@@ -108,7 +115,7 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
         };
     }
     let Some(estimate) = &answer.estimate else {
-        return format!("{winner} looks best by {what}; one block allows no claim");
+        return format!("{winner} looks best by {what}");
     };
     // The second look has no luck of being chosen in it.
     let (estimate, looked) = match (&answer.again, answer.again_claim) {

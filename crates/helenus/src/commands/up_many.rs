@@ -8,7 +8,7 @@ use crate::commands::up::{
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::batch::{Outcome, at_once, names};
+use helenus_cluster::batch::{Outcome, names, starts_at_a_time};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::with_causes;
 use helenus_cluster::event::Event;
@@ -121,7 +121,7 @@ pub(crate) fn run(
     let schema = schema(flags.schema.as_deref())?;
     let at_once = match flags.many.at_once {
         Some(nodes) => nodes as usize,
-        None => at_once(machine::read().cores),
+        None => starts_at_a_time(machine::read().cores),
     };
     if flags.dry_run {
         let plans = context.dry_run_many(&request, &names)?;

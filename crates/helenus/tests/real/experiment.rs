@@ -2,6 +2,7 @@
 //! Refuses to say how fast anything is: runs, rows and files only.
 
 use crate::home::Home;
+use helenus_model::pace::Pace;
 use serde_json::Value;
 
 const FILE: &str = r#"
@@ -56,6 +57,20 @@ kind = "phase"
 levels = ["0ms", "40ms"]
 "#;
 
+/// By how many microseconds a round trip may be shorter than asked: what its two packets are allowed.
+fn early_us(asked_us: f64) -> f64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "milliseconds"
+    )]
+    {
+        let pace = Pace::of(Some((asked_us * 1e3 / 2.0) as u64));
+        2.0 * (pace.way + pace.together) as f64 / 1e3
+    }
+}
+
 pub(crate) fn distance_changes_between_the_runs_of_one_restart() {
     let home = Home::new();
     let file = home.path().join("far.toml");
@@ -76,11 +91,12 @@ pub(crate) fn distance_changes_between_the_runs_of_one_restart() {
         let run = run.ok().json();
         let trip = &run["plan"]["round_trips"][0];
         let asked_us = trip["asked_us"].as_f64().expect("a round trip");
-        assert!(trip["measured_us"].as_f64() >= Some(asked_us), "{trip}");
+        let least_us = asked_us - early_us(asked_us);
+        assert!(trip["measured_us"].as_f64() >= Some(least_us), "{trip}");
         let phase = &run["result"]["phases"][0];
         // A write at EACH_QUORUM waits for the other data centre.
         let quickest = phase["total"]["service"]["min_us"].as_f64();
-        assert!(quickest >= Some(asked_us), "{phase}");
+        assert!(quickest >= Some(least_us), "{phase}");
         if asked_us > 0.0 {
             assert_eq!(
                 phase["around"]["emulator"]["round_trip_us"], 40_000,

@@ -1,10 +1,10 @@
-//! The same work for several things at the same time, each in its own thread: who waits for far nodes waits once.
+//! The same work for several items in parallel, each in its own thread: waits for distant nodes overlap.
 //! Refuses to hide a panic.
 
 use std::thread::{ScopedJoinHandle, scope};
 
-/// What `work` makes of each; in their order.
-pub fn at_once<T: Send, R: Send>(
+/// The results of `work` for each item, in the order of the items.
+pub fn map<T: Send, R: Send>(
     each: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
