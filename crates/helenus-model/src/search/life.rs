@@ -20,6 +20,13 @@ const LONGEST_MS: u64 = 60_000;
 /// The rate below which nothing is tried, as a share of the closed loop's.
 const LOWEST: f64 = 1e-3;
 
+/// Trials at the middle of what is possible, before they keep off it.
+const AT_THE_MIDDLE: usize = 4;
+
+/// Where later trials are, in turn, as shares of what is possible that lie below. Trials at the middle alone cannot
+/// distinguish a sharp limit from a blurred one (docs/design/053-rate-search.md).
+const ASIDE: [f64; 2] = [0.3, 0.7];
+
 /// Rates of a curve, as shares of the closed loop's rate.
 const CURVE: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1];
 
@@ -68,13 +75,17 @@ pub fn next(search: &Search, phases: &[PhaseResult], spent_ms: u64) -> Next {
         };
     }
     let of = (capacity, search.around_per_s);
-    let [low, rate, high] = rates_at(&tried, of, [0.05, 0.5, 0.95]);
+    let aside = match tried.len() {
+        few if few < AT_THE_MIDDLE => 0.5,
+        many => ASIDE[many % ASIDE.len()],
+    };
+    let [low, middle, high, rate] = rates_at(&tried, of, [0.05, 0.5, 0.95, aside]);
     let unknown = tried.iter().rev().take(UNKNOWN);
     let unknown = unknown.filter(|trial| trial.held.is_none()).count();
     if unknown == UNKNOWN {
         return Next::Unknown;
     }
-    if rate < capacity * LOWEST && !any_held(&tried) {
+    if middle < capacity * LOWEST && !any_held(&tried) {
         return Next::NothingHolds;
     }
     if tried.len() >= LEAST as usize && any_held(&tried) && high / low < 1.0 + search.precision {

@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-/// Share of the time that the trials of the first life may take. Simulated: many short lives say more of the next one than
-/// few long ones do (docs/design/053-rate-search.md).
+/// Share of the time that the trials of the first life may take, chosen by simulation (docs/design/053-rate-search.md).
 const FIRST: f64 = 0.15;
 
 /// The same of each later life, which starts from what the ones before it found.
