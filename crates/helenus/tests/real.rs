@@ -210,8 +210,8 @@ fn main() {
                 Ok(())
             }
             _ => {
-                // No client of a registry that CI has brings a JDK 8: told, and never a failure.
-                told_as_not_run(
+                // No client of a registry that CI has brings a JDK 8: a line says so, and nothing fails.
+                print_not_run(
                     "a 3.11 cassandra.yaml on its own release (install a JDK 8, unpack \
                      apache-cassandra-3.11.5-bin.tar.gz, and set JAVA8_HOME and CASSANDRA_3_11_HOME)",
                 );
@@ -570,7 +570,7 @@ fn main() {
 }
 
 fn not_run(cure: &str) -> Result<(), Failed> {
-    let text = told_as_not_run(cure);
+    let text = print_not_run(cure);
     if std::env::var("HELENUS_NOT_RUN").as_deref() == Ok("fail") {
         Err(text.into())
     } else {
@@ -580,9 +580,9 @@ fn not_run(cure: &str) -> Result<(), Failed> {
 
 #[expect(
     clippy::print_stderr,
-    reason = "what was not run is told even where the runner keeps quiet"
+    reason = "what was not run is printed even where the runner keeps quiet"
 )]
-fn told_as_not_run(cure: &str) -> String {
+fn print_not_run(cure: &str) -> String {
     let text = format!("NOT RUN: {cure}");
     eprintln!("{text}");
     text

@@ -1,5 +1,5 @@
 //! THE HOUSE RULES that no compiler checks: edges, owners, licences, bans, sizes, first lines, links.
-//! Refuses taste: each rule here can be told in one sentence, and each list says why a line is on it.
+//! Refuses taste: each rule here fits in one sentence, and each list says why a line is on it.
 #[path = "tidy/lists.rs"]
 mod lists;
 

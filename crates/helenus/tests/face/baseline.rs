@@ -14,7 +14,7 @@ fn lab() -> TestLab {
 }
 
 #[test]
-fn saving_restoring_listing_verifying_and_removing_are_told() {
+fn saving_restoring_listing_verifying_and_removing_are_reported() {
     let lab = lab();
     shot_live!(lab.run(&["baseline", "list"]), @"
     exit code: 0
@@ -81,7 +81,7 @@ fn saving_restoring_listing_verifying_and_removing_are_told() {
 }
 
 #[test]
-fn what_cannot_be_is_told_with_its_cure() {
+fn what_cannot_be_is_refused_with_its_cure() {
     let lab = lab();
     lab.done(&["baseline", "save", "c", "one"]);
     lab.done(&["up", "d", "-n", "2"]);

@@ -16,21 +16,21 @@ fn with_sides() -> TestLab {
 
 /// What each of these says, all of which must be refused as usage, with nothing made.
 fn refused(lab: &TestLab, all: &[&[&str]]) -> String {
-    let mut told = String::new();
+    let mut errors = String::new();
     for arguments in all {
         let said = lab.run(&[&["compare"], *arguments].concat());
         assert_eq!((said.code.as_str(), said.out.as_str()), ("2", ""), "{said}");
-        told += &format!("$ {}\n{}", arguments.join(" "), said.err);
+        errors += &format!("$ {}\n{}", arguments.join(" "), said.err);
     }
     assert_eq!(lab.processes(), vec![]);
-    told
+    errors
 }
 
 #[test]
 fn what_is_no_comparison() {
     let lab = with_sides();
     let ab = ["--ab", "a.toml", "b.toml"];
-    let told = refused(
+    let errors = refused(
         &lab,
         &[
             &[],
@@ -50,7 +50,7 @@ fn what_is_no_comparison() {
             &[&ab[..], &["--until", "5%", "--max-pairs", "5"]].concat(),
         ],
     );
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(errors, @r#"
     $ 
     error: the following required arguments were not provided:
       <A B>...
@@ -139,7 +139,7 @@ fn what_is_no_comparison() {
 fn bars_that_nothing_can_answer() {
     let lab = with_sides();
     let bar = |bar: &'static str| ["--ab", "a.toml", "b.toml", "--fail-on", bar];
-    let told = refused(
+    let errors = refused(
         &lab,
         &[
             &bar("p99"),
@@ -153,7 +153,7 @@ fn bars_that_nothing_can_answer() {
             &[&bar("p50>+5%")[..], &["--fail-on", "p5>+5%"]].concat(),
         ],
     );
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(errors, @r#"
     $ --ab a.toml b.toml --fail-on p99
     error: the threshold "p99" has neither > nor <
     hint: write it as 'p99>+5%' or 'throughput<-5%'
@@ -182,7 +182,7 @@ fn bars_that_nothing_can_answer() {
 }
 
 #[test]
-fn a_file_that_is_no_side_is_told_with_its_line() {
+fn a_file_that_is_no_side_is_refused_with_its_line() {
     let lab = with_sides();
     let side = |name: &str, more: &str| {
         lab.write(name, &format!("{SIDE}{more}\n"));
@@ -200,7 +200,7 @@ fn a_file_that_is_no_side_is_told_with_its_line() {
         "own.toml",
         "phases = 'write'\ninsert = 'INSERT INTO ks.t (id) VALUES (?)'\n",
     );
-    let told = refused(
+    let errors = refused(
         &lab,
         &[
             &["--ab", "missing.toml", "b.toml"],
@@ -217,7 +217,7 @@ fn a_file_that_is_no_side_is_told_with_its_line() {
             &["--ab", "a.toml", "own.toml"],
         ],
     );
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(errors, @r#"
     $ --ab missing.toml b.toml
     error: failed to open file `missing.toml`: No such file or directory (os error 2)
     $ --ab a.toml unknown.toml
@@ -391,7 +391,7 @@ fn two_single_runs_stand_side_by_side() {
         report,
         "would write helenus-cmp2.html and helenus-cmp2.md\n"
     );
-    let told = refused(
+    let errors = refused(
         &lab,
         &[
             &["before", "aftr"],
@@ -403,7 +403,7 @@ fn two_single_runs_stand_side_by_side() {
             &["r1", "r2", "--fail-on", "p99.9>+5%"],
         ],
     );
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(errors, @r#"
     $ before aftr
     error: no such run or tag: aftr
     hint: did you mean after?

@@ -3,8 +3,8 @@
 use crate::lab::TestLab;
 use std::process::Command;
 
-/// What a shell other than bash is told for these words, the last of which is being typed.
-fn told(lab: &TestLab, shell: &str, words: &[&str]) -> Vec<String> {
+/// What a shell other than bash offers for these words, the last of which is being typed.
+fn completions(lab: &TestLab, shell: &str, words: &[&str]) -> Vec<String> {
     let mut command = lab.command(&[&["--", "helenus"], words].concat());
     command
         .env("HELENUS_COMPLETE", shell)
@@ -115,7 +115,7 @@ fn baselines_and_faults_are_offered_word_by_word() {
     assert_eq!(offered(&lab, "helenus baseline restore shop l"), ["loaded"]);
     assert_eq!(offered(&lab, "helenus baseline rm old f"), ["first"]);
     assert_eq!(
-        told(&lab, "zsh", &["baseline", "verify", "shop", "s"]),
+        completions(&lab, "zsh", &["baseline", "verify", "shop", "s"]),
         ["small:baseline"]
     );
     assert_eq!(
@@ -134,15 +134,15 @@ fn baselines_and_faults_are_offered_word_by_word() {
 }
 
 #[test]
-fn other_shells_are_told_the_same_with_what_it_is() {
+fn other_shells_offer_the_same_with_what_it_is() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "shop"]);
     assert_eq!(
-        told(&lab, "zsh", &["kill", "shop/"]),
+        completions(&lab, "zsh", &["kill", "shop/"]),
         ["shop/node1:rack1 in datacenter1"]
     );
     assert_eq!(
-        told(&lab, "fish", &["kill", "shop/"]),
+        completions(&lab, "fish", &["kill", "shop/"]),
         ["shop/node1\track1 in datacenter1"]
     );
 }
@@ -150,8 +150,11 @@ fn other_shells_are_told_the_same_with_what_it_is() {
 #[test]
 fn completing_writes_nothing_and_says_nothing_where_there_is_nothing() {
     let lab = TestLab::new();
-    assert_eq!(told(&lab, "fish", &["status", "s"]), Vec::<String>::new());
-    let runs = told(&lab, "fish", &["history", "show", ""]);
+    assert_eq!(
+        completions(&lab, "fish", &["status", "s"]),
+        Vec::<String>::new()
+    );
+    let runs = completions(&lab, "fish", &["history", "show", ""]);
     assert!(
         !runs
             .iter()
@@ -160,7 +163,7 @@ fn completing_writes_nothing_and_says_nothing_where_there_is_nothing() {
     );
     assert!(!lab.path("home").exists() && !lab.path("cache").exists());
     lab.write("home/state/history.db", "no database");
-    let runs = told(&lab, "fish", &["history", "show", "r"]);
+    let runs = completions(&lab, "fish", &["history", "show", "r"]);
     assert_eq!(runs, Vec::<String>::new());
     let kept = fs_err::read_to_string(lab.path("home/state/history.db"));
     assert_eq!(kept.expect("the file"), "no database");

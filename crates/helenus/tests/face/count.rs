@@ -122,7 +122,7 @@ fn count(lab: &TestLab, endpoint: &Endpoint, flags: &[&str]) -> Said {
 }
 
 #[test]
-fn a_table_is_told_in_every_way() {
+fn a_table_is_counted_in_every_way() {
     let (lab, endpoint) = (TestLab::new(), small());
     shot!(count(&lab, &endpoint, &["k.t", "--by", "partition", "--top", "2"]), @"
     exit code: 0
@@ -287,7 +287,7 @@ fn a_table_without_the_workload_s_columns_is_not_checked() {
 }
 
 #[test]
-fn an_interrupt_tells_what_is_known_and_how_to_go_on() {
+fn an_interrupt_reports_what_is_known_and_how_to_go_on() {
     let lab = TestLab::new();
     let endpoint = Endpoint::start(2_000, |_| 20, |_| None);
     let port = endpoint.addr.port().to_string();

@@ -94,13 +94,13 @@ fn measured_distances_have_a_source() {
 }
 
 #[test]
-fn a_dry_run_tells_the_distance_and_what_each_node_is_told() {
+fn a_dry_run_prints_the_distance_and_the_settings_of_each_node() {
     let lab = TestLab::fake("ready");
     lab.write("wan.toml", FILE);
-    let told = lab.done(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
+    let printed = lab.done(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
     assert!(
-        told.contains("us > eu       93 ms    50 ms       -  0.1 %  1000 Mbit/s"),
-        "{told}"
+        printed.contains("us > eu       93 ms    50 ms       -  0.1 %  1000 Mbit/s"),
+        "{printed}"
     );
     let plan = lab.json(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
     let nodes = plan["nodes"].as_array().expect("nodes");
@@ -121,9 +121,9 @@ fn a_dry_run_tells_the_distance_and_what_each_node_is_told() {
 #[test]
 fn presets_may_be_a_data_centre_s_or_a_node_s() {
     let lab = TestLab::fake("ready");
-    let told = "preset = \"dev\"\n  [[data_center.node]]\n  node = 1\n  preset = \"doc001\"\n";
-    let file = FILE.replace("coordinators = 1\n", &format!("coordinators = 1\n{told}"));
-    // What the whole data centre is told stands before its nodes.
+    let lines = "preset = \"dev\"\n  [[data_center.node]]\n  node = 1\n  preset = \"doc001\"\n";
+    let file = FILE.replace("coordinators = 1\n", &format!("coordinators = 1\n{lines}"));
+    // Keys of the whole data centre stand before its nodes.
     let file = file.replace("set = { concurrent_reads = 8 }\n", "");
     lab.write("wan.toml", &file);
     let shown = lab.done(&["topology", "check", "wan.toml"]);
@@ -173,8 +173,11 @@ fn a_client_stands_in_a_data_centre_that_is_there() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c", "-n", "1:1"]);
     let words = ["bench", "--cluster", "c", "--dry-run", "--client-dc"];
-    let told = lab.done(&[&words[..], &["DC2"]].concat());
-    assert!(told.contains("\nclient: in data centre DC2\n"), "{told}");
+    let printed = lab.done(&[&words[..], &["DC2"]].concat());
+    assert!(
+        printed.contains("\nclient: in data centre DC2\n"),
+        "{printed}"
+    );
     shot!(lab.run(&[&words[..], &["DC3"]].concat()), @r#"
     exit code: 2
     --- standard error

@@ -96,8 +96,8 @@ fn their_json_says_that_it_was_dry() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);
     for verb in ["stop", "start", "kill", "pause", "resume", "rm"] {
-        let told = lab.json(&[verb, "c", "--dry-run"]);
-        assert_eq!(told["dry_run"], true, "{verb}: {told}");
+        let report = lab.json(&[verb, "c", "--dry-run"]);
+        assert_eq!(report["dry_run"], true, "{verb}: {report}");
     }
     assert_eq!(lab.states("c").0, "running");
 }

@@ -186,7 +186,7 @@ fn a_plan_reckons_with_a_minute_until_new_nodes_are_level() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn what_is_wrong_is_reported_with_its_line() {
     insta::assert_snapshot!(said("seed = 7", "seeed = 7"), @"
     error: heap.toml:2: unknown key seeed
     hint: did you mean seed?
@@ -286,7 +286,7 @@ fn distance_is_a_factor_of_phases_where_there_is_any() {
 }
 
 #[test]
-fn a_question_about_the_disk_is_told_to_have_no_answer_before_hours_are_spent() {
+fn a_question_about_the_disk_without_an_answer_is_reported_before_hours_are_spent() {
     let lab = lab();
     let modes = r#"name = "mode"
 kind = "restart"
@@ -317,7 +317,7 @@ levels = [
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     let lab = lab();
     shot!(lab.run(&["experiment", "resume", "heap.toml"]), @"
     exit code: 2

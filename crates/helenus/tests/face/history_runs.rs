@@ -200,15 +200,15 @@ fn a_run_as_json_is_what_bench_said() {
         "json",
     ]);
     let said: Value = serde_json::from_str(&said).expect("JSON");
-    let mut told = lab.json(&["history", "show", "@last"]);
-    assert_eq!(told["result"], said["result"]);
-    assert_eq!(told["plan"], said["plan"]);
-    assert_eq!(told["command"], said["command"]);
-    assert!(told["cluster_plan"].is_object());
+    let mut stored = lab.json(&["history", "show", "@last"]);
+    assert_eq!(stored["result"], said["result"]);
+    assert_eq!(stored["plan"], said["plan"]);
+    assert_eq!(stored["command"], said["command"]);
+    assert!(stored["cluster_plan"].is_object());
     for long in ["result", "plan", "cluster_plan"] {
-        told[long] = Value::Null;
+        stored[long] = Value::Null;
     }
-    insta::assert_snapshot!(shown(&told), @r#"
+    insta::assert_snapshot!(shown(&stored), @r#"
     {
       "answer": "text",
       "cluster_plan": "null",

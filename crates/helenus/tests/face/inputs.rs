@@ -106,7 +106,7 @@ fn with_files() -> TestLab {
 }
 
 /// What is wrong with the answer to a file of this sort; none where it is right.
-fn wrong(lab: &TestLab, line: &str, file: &str, told: &str) -> Option<String> {
+fn wrong(lab: &TestLab, line: &str, file: &str, message: &str) -> Option<String> {
     let path = if file.starts_with('/') {
         file.to_owned()
     } else {
@@ -116,8 +116,8 @@ fn wrong(lab: &TestLab, line: &str, file: &str, told: &str) -> Option<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let said = lab.run(&words);
     let code = if line.starts_with("stress") { "1" } else { "2" };
-    let as_it_should = said.code == code && said.out.is_empty() && said.err.contains(told);
-    (!as_it_should).then(|| format!("{line}: not {told:?}: {} {}", said.code, said.err))
+    let as_it_should = said.code == code && said.out.is_empty() && said.err.contains(message);
+    (!as_it_should).then(|| format!("{line}: not {message:?}: {} {}", said.code, said.err))
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn no_input_is_read_for_ever() {
     let lab = with_files();
     let mut all = Vec::new();
     for (line, reads) in INPUTS {
-        let mut look = |file: &str, told: &str| all.extend(wrong(&lab, line, file, told));
+        let mut look = |file: &str, message: &str| all.extend(wrong(&lab, line, file, message));
         look("pipe.yaml", "it is a named pipe, not a file");
-        // Others can read these, which is told first.
+        // Others can read these, and that is reported first.
         if *reads != Reads::Private {
             look("/dev/zero", "it is a device, not a file");
             look("folder.yaml", "it is a folder, not a file");
@@ -193,10 +193,10 @@ fn a_pipe_that_nobody_reads_is_not_waited_for_by_a_report() {
     let lab = with_files();
     let run = "run standard1 --cluster c --ops write=1 --count 20 --rate 200 --warmup 0s";
     lab.measured(&run.split(' ').collect::<Vec<_>>());
-    for (file, told) in [
+    for (file, message) in [
         ("pipe.yaml", "it is a named pipe without a reader"),
         ("folder.yaml", "it is a folder"),
     ] {
-        assert_eq!(wrong(&lab, "report r1 --out FILE", file, told), None);
+        assert_eq!(wrong(&lab, "report r1 --out FILE", file, message), None);
     }
 }

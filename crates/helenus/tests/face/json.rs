@@ -1,4 +1,4 @@
-//! The JSON of every verb that tells something: the fields, their order, the version mark.
+//! The JSON of every verb that reports something: the fields, their order, the version mark.
 //! Refuses figures of this machine: a shape names the kind of each value.
 
 use crate::lab::TestLab;
@@ -102,29 +102,29 @@ fn every_value_has_an_answer() {
             silent.push(format!("no answer: {line}\n{said}"));
             continue;
         }
-        let untold = untold(format, &value);
-        if !untold.is_empty() {
-            silent.push(format!("{line}: the page of {format} lacks {untold:?}"));
+        let missing = undocumented(format, &value);
+        if !missing.is_empty() {
+            silent.push(format!("{line}: the page of {format} lacks {missing:?}"));
         }
     }
     assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
-/// Keys of a value that the page of its format does not tell.
-fn untold(format: &str, value: &Value) -> Vec<String> {
+/// Keys of a value that the page of its format does not list.
+fn undocumented(format: &str, value: &Value) -> Vec<String> {
     let name = format.trim_start_matches("helenus.");
     let name = name.split('/').next().unwrap_or_default();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats");
     let page = fs_err::read_to_string(format!("{folder}/{name}.md")).expect("a page");
     let own = page.split("\n## ").next().unwrap_or_default();
     // The keys of one of several shapes stand in a section of their own.
-    let told = if own.contains("| … |") { &page } else { own };
+    let text = if own.contains("| … |") { &page } else { own };
     let keys = value
         .as_object()
         .into_iter()
         .flat_map(|fields| fields.keys());
     keys.filter(|key| {
-        !told.contains(&format!("| `{key}` |")) && !told.contains(&format!("`\"{key}\": "))
+        !text.contains(&format!("| `{key}` |")) && !text.contains(&format!("`\"{key}\": "))
     })
     .cloned()
     .collect()
@@ -407,7 +407,7 @@ fn presets() {
 #[test]
 fn releases() {
     let mut lab = TestLab::new();
-    // The first release that is told is the oldest.
+    // The first release of the list is the oldest.
     lab.set("JAVA_HOME", lab.jdk("1.8.0_402"));
     insta::assert_snapshot!(shown(&lab.json(&["releases"])), @r#"
     {
@@ -624,7 +624,7 @@ fn logs() {
 #[test]
 fn cqlsh() {
     let lab = with_cluster();
-    let told = lab.run(&[
+    let output = lab.run(&[
         "cql",
         "c",
         "-e",
@@ -632,7 +632,7 @@ fn cqlsh() {
         "--format",
         "json",
     ]);
-    shot!(told, @r#"
+    shot!(output, @r#"
     exit code: 0
     --- standard output
     {

@@ -72,7 +72,7 @@ fn a_plan_says_where_the_runs_are_and_asks_nobody() {
 }
 
 #[test]
-fn what_pods_cannot_have_is_told_with_its_line() {
+fn what_pods_cannot_have_is_reported_with_its_line() {
     let lab = with_cluster();
     let check = |from: &str, to: &str| {
         assert!(FILE.contains(from), "{from}");

@@ -32,7 +32,7 @@ fn a_ledger_of_a_cluster_that_is_removed_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_told_again_is_refused_with_its_cure() {
+fn what_cannot_be_recognised_later_is_refused_with_its_cure() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);
     let run = |words: &[&str]| {

@@ -4,7 +4,7 @@
 use crate::lab::TestLab;
 
 #[test]
-fn every_key_of_three_files_is_told() {
+fn every_key_of_three_files_is_reported() {
     let lab = TestLab::fake("ready");
     for dialect in ["3.11", "4.1", "5.0"] {
         let file = format!(
@@ -31,13 +31,13 @@ fn every_key_of_three_files_is_told() {
                 .filter_map(|line| Some(line.split_once(':')?.0))
                 .collect();
             assert!(keys.len() >= 60, "{dialect}: {}", keys.len());
-            let told = like["differences"].as_array().expect("differences");
+            let differences = like["differences"].as_array().expect("differences");
             for key in keys {
-                let is_told = told.iter().any(|d| {
+                let reported = differences.iter().any(|d| {
                     let name = d["key"].as_str().unwrap_or_default();
                     name == key || name.starts_with(&format!("{key}."))
                 });
-                assert!(is_told, "{dialect} on {release}: {key}");
+                assert!(reported, "{dialect} on {release}: {key}");
             }
             assert!(!like.to_string().contains("made-up"), "a password is shown");
         }
@@ -116,9 +116,9 @@ fn what_a_file_leaves_out_is_not_the_preset_s() {
     let up = lab.run(&["up", "c", "--like", "one.yaml"]);
     assert_eq!(up.code, "0", "{up}");
     // The table is the dry run's; here its counts are enough.
-    let told: Vec<&str> = up.err.lines().collect();
-    assert_eq!(told.len(), 2, "{up}");
-    assert!(told[0].contains("preset tiny: 1 kept"), "{up}");
+    let lines: Vec<&str> = up.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{up}");
+    assert!(lines[0].contains("preset tiny: 1 kept"), "{up}");
     let node = lab.cluster("c").join("node1/conf/cassandra.yaml");
     let yaml = fs_err::read_to_string(node).expect("its file");
     assert!(
@@ -193,9 +193,9 @@ fn a_file_of_3_11_keeps_its_names_on_3_11() {
         (&like["release"], &like["auth"]),
         (&"3.11.5".into(), &true.into())
     );
-    let told = like["differences"].as_array().expect("differences");
+    let differences = like["differences"].as_array().expect("differences");
     let class = |key: &str| {
-        let found = told.iter().find(|d| d["key"] == key);
+        let found = differences.iter().find(|d| d["key"] == key);
         found.map(|d| d["class"].clone()).unwrap_or_default()
     };
     for key in [
@@ -205,7 +205,10 @@ fn a_file_of_3_11_keeps_its_names_on_3_11() {
     ] {
         assert_eq!(class(key), "kept", "{key}");
     }
-    assert!(!told.iter().any(|d| d["class"] == "unknown"), "{told:?}");
+    assert!(
+        !differences.iter().any(|d| d["class"] == "unknown"),
+        "{differences:?}"
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn other_workloads_and_parameters_are_refused_with_the_nearest() {
 }
 
 #[test]
-fn a_dry_run_tells_both_phases() {
+fn a_dry_run_prints_both_phases() {
     let lab = TestLab::new();
     let line = "nb --dry-run cql-iot hosts=127.0.0.1 rampup-cycles=1k cyclerate=100 main-cycles=10k write_ratio=7 read_ratio=3 async=100 --progress console:1s -v";
     shot!(lab.run(&line.split(' ').collect::<Vec<_>>()), @r#"

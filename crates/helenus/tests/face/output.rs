@@ -115,8 +115,8 @@ fn with_runs() -> TestLab {
 /// The exit code and standard error of a command whose standard output is `out`.
 fn into(lab: &TestLab, words: &[&str], out: impl Into<Stdio>) -> (Option<i32>, String) {
     let ended = lab.command(words).stdout(out).output().expect("it starts");
-    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-    (ended.status.code(), told)
+    let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+    (ended.status.code(), errors)
 }
 
 /// A file that is always full.
@@ -136,9 +136,9 @@ fn output_that_is_lost_is_an_error_of_every_verb() {
             let whole = lab.run(&words);
             assert_eq!(whole.code, "0", "{line} as {format}\n{whole}");
             assert_ne!(whole.out, "", "{line} as {format}");
-            let (code, told) = into(&lab, &words, full());
-            if code != Some(3) || !told.contains("cannot write to standard output: No space") {
-                silent.push(format!("{line} as {format}: {code:?} {told}"));
+            let (code, errors) = into(&lab, &words, full());
+            if code != Some(3) || !errors.contains("cannot write to standard output: No space") {
+                silent.push(format!("{line} as {format}: {code:?} {errors}"));
             }
         }
     }
@@ -159,11 +159,11 @@ fn output_that_is_lost_is_an_error_after_the_work_as_well() {
         ("history export r1 --to - --format json".to_owned(), 3),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
-        let (ended, told) = into(&lab, &words, full());
-        assert_eq!(ended, Some(code), "{line}\n{told}");
+        let (ended, errors) = into(&lab, &words, full());
+        assert_eq!(ended, Some(code), "{line}\n{errors}");
         assert!(
-            told.contains("cannot write to standard output: No space"),
-            "{line}\n{told}"
+            errors.contains("cannot write to standard output: No space"),
+            "{line}\n{errors}"
         );
     }
 }
@@ -199,9 +199,12 @@ fn help_and_version_are_output_too() {
         &["help", "up"],
         &["link", "--help"],
     ] {
-        let (code, told) = into(&lab, words, full());
-        assert_eq!(code, Some(3), "{words:?}\n{told}");
-        assert!(told.contains("cannot write to standard output"), "{told}");
+        let (code, errors) = into(&lab, words, full());
+        assert_eq!(code, Some(3), "{words:?}\n{errors}");
+        assert!(
+            errors.contains("cannot write to standard output"),
+            "{errors}"
+        );
     }
 }
 
@@ -214,9 +217,12 @@ fn stress_fails_as_cassandra_stress_does() {
         "stress print dist=fixed(1)",
     ] {
         let words: Vec<&str> = words.split(' ').collect();
-        let (code, told) = into(&lab, &words, full());
-        assert_eq!(code, Some(1), "{words:?}\n{told}");
-        assert!(told.contains("cannot write to standard output"), "{told}");
+        let (code, errors) = into(&lab, &words, full());
+        assert_eq!(code, Some(1), "{words:?}\n{errors}");
+        assert!(
+            errors.contains("cannot write to standard output"),
+            "{errors}"
+        );
     }
 }
 
@@ -233,7 +239,7 @@ fn a_reader_that_went_away_is_no_failure() {
         let words: Vec<&str> = line.split(' ').collect();
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let (code, told) = into(&lab, &words, writer);
-        assert_eq!((code, told.as_str()), (Some(0), ""), "{line}");
+        let (code, errors) = into(&lab, &words, writer);
+        assert_eq!((code, errors.as_str()), (Some(0), ""), "{line}");
     }
 }

@@ -47,8 +47,8 @@ fn commands_work_in_a_flag_a_file_and_a_pipe() {
 #[test]
 fn the_level_of_a_flag_holds_until_a_command_sets_another() {
     let lab = with_cluster();
-    let told = lab.done(&["cql", "c", "--cl", "each-quorum", "-e", "CONSISTENCY"]);
-    assert_eq!(told, "Current consistency level is EACH_QUORUM.\n");
+    let printed = lab.done(&["cql", "c", "--cl", "each-quorum", "-e", "CONSISTENCY"]);
+    assert_eq!(printed, "Current consistency level is EACH_QUORUM.\n");
     shot!(lab.run(&["cql", "c", "--cl", "most", "-e", "CONSISTENCY"]), @r#"
     exit code: 2
     --- standard error
@@ -122,8 +122,8 @@ fn what_only_cqlsh_has_is_refused_with_the_way_to_it() {
 #[test]
 fn commands_have_their_words_in_json() {
     let lab = with_cluster();
-    let told = lab.json(&["cql", "c", "-e", "EXPAND ON; SELECT rack FROM system.local"]);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&told).expect("JSON"), @r#"
+    let report = lab.json(&["cql", "c", "-e", "EXPAND ON; SELECT rack FROM system.local"]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).expect("JSON"), @r#"
     {
       "answer": "2 statements ran, 1 row returned",
       "format": "helenus.cql/1",

@@ -185,7 +185,7 @@ fn names_are_given_in_order_where_none_is_asked_for() {
 }
 
 #[test]
-fn a_broken_state_file_is_told_and_removed() {
+fn a_broken_state_file_is_reported_and_removed() {
     let lab = with_clusters(&["bad", "good"]);
     fs_err::write(lab.cluster("bad").join("cluster.json"), "{ \"format\": ").expect("a file");
     shot_live!(lab.run(&["list"]), @"

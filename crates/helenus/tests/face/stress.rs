@@ -100,7 +100,7 @@ fn what_is_refused_has_its_cure() {
 }
 
 #[test]
-fn a_dry_run_tells_settings_statements_and_phases() {
+fn a_dry_run_prints_settings_statements_and_phases() {
     let words =
         "stress --dry-run counter_write n=1k no-warmup -rate threads=3 fixed=50/s -log no-settings";
     let said = TestLab::new().run(&words.split(' ').collect::<Vec<_>>());

@@ -163,10 +163,10 @@ fn doctor_names_a_cure_for_all_that_is_not_good() {
         let good = finding["weight"] == "good";
         assert_eq!(finding["cure"].is_null(), good, "{finding}");
     }
-    let told = lab.run(&["doctor"]);
+    let output = lab.run(&["doctor"]);
     for finding in findings {
         let what = finding["what"].as_str().expect("what");
-        assert!(told.out.contains(what), "{what} in\n{told}");
+        assert!(output.out.contains(what), "{what} in\n{output}");
     }
 }
 

@@ -248,7 +248,7 @@ fn check_names_file_line_and_key() {
 }
 
 #[test]
-fn check_tells_what_a_server_would_refuse() {
+fn check_reports_what_a_server_would_refuse() {
     let lab = TestLab::new();
     let large = USERS
         .replace("partitions: fixed(1)", "partitions: fixed(100)")

@@ -71,7 +71,7 @@ pub(crate) fn claims_of(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Looks until it holds; the last reason why not is told when patience ends.
+/// Looks until it holds; the last reason why not is reported when patience ends.
 pub(crate) fn wait_for(
     what: &str,
     patience: Duration,

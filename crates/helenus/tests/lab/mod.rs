@@ -42,7 +42,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
 /// The same for the end of a command: an experiment has dozens of runs.
 const ENDS_WITHIN: Duration = PATIENCE.saturating_mul(3);
 
-/// Processes that were told to end are gone within this, or they were not told.
+/// Processes that were asked to end are gone within this, or nothing asked them.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 /// Tests that measure at the same time: more would spoil each other's times on two processors.
@@ -226,7 +226,7 @@ impl TestLab {
         value
     }
 
-    /// State of a cluster and of each of its nodes, as `list` tells them.
+    /// State of a cluster and of each of its nodes, as `list` reports them.
     pub(crate) fn states(&self, cluster: &str) -> (String, Vec<String>) {
         let listed = self.json(&["list"]);
         let one = listed["clusters"]

@@ -35,16 +35,16 @@ fn made(lab: &TestLab, args: &[&str]) -> (String, Value, String) {
     (said.code, made, said.err)
 }
 
-/// `compare --ab`, run until it has told that.
-fn until_told(lab: &TestLab, words: &str) -> Running {
+/// `compare --ab`, run until it has printed that.
+fn until_printed(lab: &TestLab, words: &str) -> Running {
     let mut running = lab.begin(&[&AB[..], &["--pairs", "8"]].concat());
     look::wait_for(words, PATIENCE, || {
-        let told = running.err();
-        assert!(running.runs(), "it ended early\n{told}");
-        if told.contains(words) {
+        let printed = running.err();
+        assert!(running.runs(), "it ended early\n{printed}");
+        if printed.contains(words) {
             Ok(())
         } else {
-            Err(told)
+            Err(printed)
         }
     });
     running
@@ -67,8 +67,8 @@ fn a_difference_of_half_is_found_and_crosses_its_bar() {
         "--fail-on",
         "write.service.p50>+150%",
     ];
-    let (code, made, told) = compared(&lab, &[&["--pairs", "6"], &bars[..]].concat());
-    assert_eq!(code, "1", "{made:#}\n{told}");
+    let (code, made, errors) = compared(&lab, &[&["--pairs", "6"], &bars[..]].concat());
+    assert_eq!(code, "1", "{made:#}\n{errors}");
     let answers: Vec<_> = made["bars"].as_array().expect("bars").iter().collect();
     assert_eq!(answers[0]["answer"], "crossed", "{made:#}");
     assert_eq!(answers[1]["answer"], "holds", "{made:#}");
@@ -89,7 +89,10 @@ fn a_difference_of_half_is_found_and_crosses_its_bar() {
     assert_eq!(differs.as_array().map(Vec::len), Some(1), "{differs:#}");
     assert_eq!(differs[0]["what"], "-Dfake.body");
     let plan = "e1 a-against-b: 0 of 12 runs done, 12 left in 12 restarts, about ";
-    assert!(told.contains(plan) && told.contains("; seed 3"), "{told}");
+    assert!(
+        errors.contains(plan) && errors.contains("; seed 3"),
+        "{errors}"
+    );
     let text = lab.run(&["compare", "cmp1"]);
     let headline = made["conclusion"]["headline"].as_str().expect("a headline");
     let first = "threshold p50>+5% is crossed (B's response p50 ";
@@ -120,8 +123,8 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
         "--fail-on",
         "p50>+60%",
     ];
-    let (code, made, told) = compared(&lab, &rule);
-    assert_eq!(code, "0", "{made:#}\n{told}");
+    let (code, made, errors) = compared(&lab, &rule);
+    assert_eq!(code, "0", "{made:#}\n{errors}");
     let stopping = &made["stopping"];
     assert_eq!(stopping["first_stage"], 6, "{stopping:#}");
     assert_eq!(stopping["governed_by"], "write all response p50");
@@ -129,8 +132,8 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
     let pairs = made["pairs"].as_array().map_or(0, Vec::len) as u64;
     assert_eq!(pairs, asked.clamp(6, 7), "{stopping:#}");
     let row = "6 pairs say that write all response p50 needs";
-    assert!(told.contains(row), "{told}");
-    assert!(told.contains("for ±20.0 %"), "{told}");
+    assert!(errors.contains(row), "{errors}");
+    assert!(errors.contains("for ±20.0 %"), "{errors}");
 }
 
 #[test]
@@ -139,10 +142,10 @@ fn a_rate_that_no_side_has_is_found_once() {
     let open = side(0.01, "").replace("rate = 400\n", "");
     let lab = sides(&open, &open);
     let said = lab.run(&[&AB[..], &["--pairs", "1"]].concat());
-    let told = &said.err;
-    assert!(told.contains("one run of A finds the rate"), "{said}");
+    let errors = &said.err;
+    assert!(errors.contains("one run of A finds the rate"), "{said}");
     assert!(
-        told.contains("every restart without its own rate runs at "),
+        errors.contains("every restart without its own rate runs at "),
         "{said}"
     );
     let listed = lab.json(&["history"]);
@@ -165,14 +168,14 @@ fn what_is_obvious_ends_early() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     let early = ["--stop-early", "--max-pairs", "30", "--fail-on", "p50>+5%"];
-    let (code, made, told) = compared(&lab, &early);
-    assert_eq!(code, "1", "{made:#}\n{told}");
+    let (code, made, errors) = compared(&lab, &early);
+    assert_eq!(code, "1", "{made:#}\n{errors}");
     assert_eq!(made["sequential"], true);
     let pairs = made["pairs"].as_array().map_or(0, Vec::len);
-    assert!((6..30).contains(&pairs), "{pairs} pairs\n{told}");
+    assert!((6..30).contains(&pairs), "{pairs} pairs\n{errors}");
     assert!(
-        told.contains(&format!("settled after {pairs} pairs")),
-        "{told}"
+        errors.contains(&format!("settled after {pairs} pairs")),
+        "{errors}"
     );
 }
 
@@ -180,11 +183,11 @@ fn what_is_obvious_ends_early() {
 fn two_pairs_cannot_tell() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
-    let (code, made, told) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
+    let (code, made, errors) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
     assert_eq!(code, "6", "{made:#}");
     let before =
         "caution: 2 pairs leave every threshold of --fail-on undecided (exit code 6); --pairs 6 is";
-    assert!(told.starts_with(before), "{told}");
+    assert!(errors.starts_with(before), "{errors}");
     assert!(made["bars"][0]["low"].is_null(), "{made:#}");
     assert_eq!(made["bars"][0]["answer"], "cannot_tell");
     let text = lab.run(&["compare", "cmp1"]);
@@ -202,11 +205,11 @@ fn two_pairs_cannot_tell() {
 fn a_bar_that_the_runs_cannot_answer_does_not_take_the_pairs_with_it() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.0, ""));
-    let (code, made, told) = compared(&lab, &["--pairs", "1", "--fail-on", "p99.9>+5%"]);
-    assert_eq!(code, "2", "{told}");
+    let (code, made, errors) = compared(&lab, &["--pairs", "1", "--fail-on", "p99.9>+5%"]);
+    assert_eq!(code, "2", "{errors}");
     assert_eq!(made["pairs"].as_array().map(Vec::len), Some(1), "{made:#}");
     let said = "is about p99.9, which not all of these runs have\"";
-    assert!(told.contains(said), "{told}");
+    assert!(errors.contains(said), "{errors}");
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     // The first run of the second pair has ended: a pair is whole, and the next one is not.
-    let running = until_told(&lab, "\npair 2, ");
+    let running = until_printed(&lab, "\npair 2, ");
     running.signal(Signal::INT);
     let said = running.end();
     assert_eq!(said.code, "130", "{said}");
@@ -271,7 +274,7 @@ fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
 fn kill_9_in_the_middle_leaves_runs_and_is_resumed() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
-    let running = until_told(&lab, "\npair 2, ");
+    let running = until_printed(&lab, "\npair 2, ");
     running.signal(Signal::KILL);
     running.end();
     look::wait_for("the end of all processes", PATIENCE, || {
@@ -287,8 +290,8 @@ fn kill_9_in_the_middle_leaves_runs_and_is_resumed() {
     assert!(states.iter().filter(ended).count() >= 3, "{states:?}");
     // What has ended is kept, and the rest follows, by the sides as they were.
     lab.write("b.toml", "this file is gone");
-    let (code, made, told) = made(&lab, &["experiment", "resume", "e1"]);
-    assert_eq!(code, "0", "{told}");
+    let (code, made, errors) = made(&lab, &["experiment", "resume", "e1"]);
+    assert_eq!(code, "0", "{errors}");
     assert_eq!(made["pairs"].as_array().map(Vec::len), Some(8), "{made:#}");
     assert_eq!(made["a"]["label"], "a");
     // The same once more, by its name among experiments; and its runs pair as they were run.
@@ -322,15 +325,15 @@ fn a_file_with_pairs_is_the_same_comparison() {
         planned.contains("a block has 2 restarts and 2 runs\n"),
         "{planned}"
     );
-    let (code, made, told) = made(&lab, &["experiment", "run", "pairs.toml", "--seed", "3"]);
-    assert_eq!(code, "1", "{told}");
+    let (code, made, errors) = made(&lab, &["experiment", "run", "pairs.toml", "--seed", "3"]);
+    assert_eq!(code, "1", "{errors}");
     assert_eq!(made["bars"][0]["answer"], "crossed", "{made:#}");
     assert_eq!(made["b"]["label"], "slow");
     assert_eq!(made["differences"][0]["what"], "-Dfake.body");
 }
 
 #[test]
-fn what_settles_late_is_cut_or_told_and_what_drifts_is_told() {
+fn what_settles_late_is_cut_or_reported_and_what_drifts_is_reported() {
     let lab = TestLab::fake("serve");
     let bench = [
         "bench", "--phases", "write", "--rate", "1000", "--format", "json",
@@ -362,7 +365,7 @@ fn what_settles_late_is_cut_or_told_and_what_drifts_is_told() {
     let settled = phase(&["--jvm=-Dfake.settle=30"]);
     let steadiness = &settled["steadiness"];
     let cut_s = steadiness["cut_s"].as_f64().expect("a cut");
-    // What is left behind the cut may be too little to be judged, or the end may not be found: then it is told.
-    let told = steadiness["state"] == "not_steady";
-    assert!((1.0..=6.0).contains(&cut_s) || told, "{steadiness:#}");
+    // What is left behind the cut may be too little to be judged, or the end may not be found: then it is reported.
+    let reported = steadiness["state"] == "not_steady";
+    assert!((1.0..=6.0).contains(&cut_s) || reported, "{steadiness:#}");
 }

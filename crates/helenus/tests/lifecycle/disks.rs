@@ -42,8 +42,8 @@ fn pid(lab: &TestLab, number: usize) -> i32 {
 }
 
 fn holding(lab: &TestLab) -> usize {
-    let told = lab.json(&["fault", "c"]);
-    told["faults"].as_array().expect("faults").len()
+    let report = lab.json(&["fault", "c"]);
+    report["faults"].as_array().expect("faults").len()
 }
 
 #[test]
@@ -168,9 +168,12 @@ fn a_node_that_stopped_serving_is_started_again() {
         return;
     }
     let before = pid(&lab, 1);
-    let told = lab.json(&["fault", "c", "disk-full", "node1", "--for", "300ms"]);
-    assert!(told["held_ms"].as_u64().expect("a time") >= 300, "{told}");
-    assert_eq!(told["word"], "disk-full");
+    let report = lab.json(&["fault", "c", "disk-full", "node1", "--for", "300ms"]);
+    assert!(
+        report["held_ms"].as_u64().expect("a time") >= 300,
+        "{report}"
+    );
+    assert_eq!(report["word"], "disk-full");
     assert_ne!(pid(&lab, 1), before);
     assert_eq!(
         (lab.states("c").1, holding(&lab)),
@@ -195,17 +198,17 @@ fn a_fault_from_before_a_run_is_stored_with_its_numbers() {
         return;
     }
     lab.done(&["fault", "c", "disk-full", "node1"]);
-    let told = run(&lab, &[]);
+    let report = run(&lab, &[]);
     let words = "disk-full node1, made before the run";
-    let seen = &told["faults"][0];
+    let seen = &report["faults"][0];
     assert_eq!(
         (&seen["words"], &seen["at"][0]),
         (&words.into(), &"node1".into())
     );
     let seconds = |name: &str| seen[name].as_f64().expect("seconds");
     assert!(seconds("from_s") <= 0.0 && seconds("to_s") >= 2.9, "{seen}");
-    let doubts = |told: &Value| told["result"]["phases"][0]["doubts"].to_string();
-    assert!(doubts(&told).contains(words), "{told:#}");
+    let doubts = |report: &Value| report["result"]["phases"][0]["doubts"].to_string();
+    assert!(doubts(&report).contains(words), "{report:#}");
     lab.done(&["heal", "c"]);
     let healed = run(&lab, &[]);
     assert!(healed["faults"].as_array().is_none_or(Vec::is_empty));
@@ -213,20 +216,20 @@ fn a_fault_from_before_a_run_is_stored_with_its_numbers() {
 }
 
 #[test]
-fn a_run_s_full_disk_is_told_and_no_death() {
+fn a_run_s_full_disk_is_reported_and_no_death() {
     let lab = TestLab::fake("serve");
     if !up(&lab, &["--disk", "128M"]) {
         return;
     }
     let fault = "at 500ms for 700ms disk-full node1";
-    let told = run(&lab, &["--fault", fault]);
-    let seen = &told["faults"][0];
+    let report = run(&lab, &["--fault", fault]);
+    let seen = &report["faults"][0];
     assert_eq!(
         (&seen["words"], &seen["made"]),
         (&fault.into(), &true.into())
     );
     assert_eq!(seen["at"], serde_json::json!(["node1"]));
-    let doubts = told["result"]["phases"][0]["doubts"].to_string();
+    let doubts = report["result"]["phases"][0]["doubts"].to_string();
     assert!(
         doubts.contains(fault) && !doubts.contains("node_died"),
         "{doubts}"
@@ -331,7 +334,7 @@ fn a_disk_whose_data_is_gone_is_not_begun_anew() {
 }
 
 #[test]
-fn who_may_not_mount_is_told_at_once() {
+fn who_may_not_mount_is_refused_at_once() {
     let lab = TestLab::fake("ready");
     let words = ["up", "c", "--disk", "128M"];
     let said = if rustix::process::geteuid().is_root() {

@@ -27,7 +27,7 @@ const WAN: [&str; 8] = [
     "DC1:DC3=60ms",
 ];
 
-/// Whether this machine lets the tests make networks; told where it does not.
+/// Whether this machine lets the tests make networks; a line says where it does not.
 pub(crate) fn networks() -> bool {
     match client::try_out(Path::new(HELENUS), Wan::Queue) {
         Ok(_) => true,
@@ -258,7 +258,7 @@ fn nothing_is_left_when_the_keeper_is_killed() {
     });
     // Its socket and its claim end a moment apart.
     look::wait_for(
-        "a keeper that is told to be gone",
+        "a keeper that is reported as gone",
         PATIENCE,
         || match Keeper::call(net.folder.path()) {
             Err(NetError::Gone { .. }) => Ok(()),
@@ -331,7 +331,7 @@ fn links_that_were_set_for_a_run_are_put_back_even_where_it_fails() {
 }
 
 #[test]
-fn a_network_that_is_gone_is_told_and_made_anew() {
+fn a_network_that_is_gone_is_reported_and_made_anew() {
     if !networks() {
         return;
     }

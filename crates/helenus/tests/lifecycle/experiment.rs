@@ -94,16 +94,16 @@ fn all_once_in_order(lab: &TestLab, name: &str, count: usize) {
 fn until_done(lab: &TestLab, arguments: &[&str], runs: usize) -> Running {
     let mut running = lab.begin(arguments);
     look::wait_for("runs", PATIENCE, || {
-        let told = running.err();
-        let done = told
+        let printed = running.err();
+        let done = printed
             .lines()
             .filter(|line| line.starts_with("block "))
             .count();
         if done >= runs {
             return Ok(());
         }
-        assert!(running.runs(), "it ended early\n{told}");
-        Err(told)
+        assert!(running.runs(), "it ended early\n{printed}");
+        Err(printed)
     });
     running
 }
@@ -205,8 +205,8 @@ fn a_winner_is_measured_again_with_fresh_restarts() {
     all_once_in_order(&lab, "again", 18 + 14);
     let ratio = answer["again"]["ratio"].as_f64().expect("a ratio");
     assert!((0.42..0.6).contains(&ratio), "{answer:#}");
-    let told = said.out.contains("measured again") && said.out.contains("with fresh restarts");
-    assert!(told, "{said}");
+    let reported = said.out.contains("measured again") && said.out.contains("with fresh restarts");
+    assert!(reported, "{said}");
 }
 
 #[test]
@@ -264,8 +264,8 @@ fn new_nodes_are_loaded_until_they_are_level_or_the_time_is_over() {
     assert_eq!(warm.len(), 3, "{log}");
     // Whether a stand-in is level, or uses enough CPU in so short a slice for the kernel to count, is the host's business.
     let ends = ["warmth=Level", "warmth=NotLevel", "warmth=Unseen"];
-    let told = |line: &&str| ends.iter().any(|end| line.contains(end));
-    assert!(warm.iter().all(told), "{warm:?}");
+    let has_warmth = |line: &&str| ends.iter().any(|end| line.contains(end));
+    assert!(warm.iter().all(has_warmth), "{warm:?}");
     let slices = |line: &str| line.matches("Some(").count() + line.matches("None").count();
     assert!(warm.iter().all(|line| slices(line) > 1), "{warm:?}");
 }
@@ -311,11 +311,11 @@ fn two_at_once_run_one_after_the_other() {
     let first = until_done(&lab, &["experiment", "run", "body.toml"], 1);
     let mut second = lab.begin(&["experiment", "run", "other.toml"]);
     look::wait_for("the queue", PATIENCE, || {
-        let told = second.err();
-        if told.contains("waiting for experiment e1 body (process ") {
+        let printed = second.err();
+        if printed.contains("waiting for experiment e1 body (process ") {
             Ok(())
         } else {
-            Err(told)
+            Err(printed)
         }
     });
     for ended in [first.end(), second.end()] {
@@ -339,7 +339,7 @@ fn two_at_once_run_one_after_the_other() {
 }
 
 #[test]
-fn settings_that_kill_their_nodes_are_told_and_the_rest_goes_on() {
+fn settings_that_kill_their_nodes_are_reported_and_the_rest_goes_on() {
     let _turn = turn();
     let lab = lab(3, ", { label = \"wrong\", jvm = \"-Dfake.boddy=1\" }");
     let text = ended(&lab, &["experiment", "run", "body.toml"]);
@@ -403,9 +403,9 @@ levels = [100, 4000]
     assert_eq!((count("done"), count("died")), (6, 6), "{status:#}");
     let whys = status["runs"].as_array().expect("runs").iter();
     let whys: Vec<&str> = whys.filter_map(|run| run["why"].as_str()).collect();
-    let told = |words: &str| whys.iter().any(|why| why.contains(words));
+    let any_why = |words: &str| whys.iter().any(|why| why.contains(words));
     assert!(
-        told("too many operations") && told("died in 2 blocks"),
+        any_why("too many operations") && any_why("died in 2 blocks"),
         "{whys:?}"
     );
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
@@ -461,12 +461,12 @@ fn ctrl_c_cleans_up_and_says_how_to_go_on() {
 }
 
 #[test]
-fn too_few_blocks_are_told_and_may_be_made_enough_once() {
+fn too_few_blocks_are_reported_and_may_be_made_enough_once() {
     let _turn = turn();
     let lab = lab(6, "");
     let few = lab.run(&["experiment", "run", "body.toml", "--repeats", "1"]);
-    let told = "nothing is claimed of fewer than 6 blocks";
-    assert!(few.err.contains(told), "{few}");
+    let message = "nothing is claimed of fewer than 6 blocks";
+    assert!(few.err.contains(message), "{few}");
     all_once_in_order(&lab, "body", 6);
     let longer = |blocks: &'static str| ["experiment", "resume", "body", "--repeats", blocks];
 
@@ -578,8 +578,8 @@ fn the_highest_rate_is_searched_in_each_restart_and_a_faster_server_has_more_of_
         // A run that the host disturbed is left out, with its number.
         if analysis["left_out"] == Value::Array(vec![]) {
             let of = &analysis["combinations"][1]["values"]["max_rate"];
-            let told = of.as_f64().expect("a number");
-            assert!((told / fast - 1.0).abs() < 1e-9, "{analysis:#}");
+            let reported = of.as_f64().expect("a number");
+            assert!((reported / fast - 1.0).abs() < 1e-9, "{analysis:#}");
         }
     }
     // What the generator does alone is said once, however many runs there are.

@@ -1,4 +1,4 @@
-//! Faults made, told, healed; by hand, on a run's time line, and by whoever comes after a killed helenus.
+//! Faults made, reported, healed; by hand, on a run's time line, and by whoever comes after a killed helenus.
 //! Refuses to believe the words alone: processes, links and groups are looked at.
 
 use super::distance::networks;
@@ -27,9 +27,9 @@ fn until(lab: &TestLab, wanted: &[&str]) {
 }
 
 fn holding(lab: &TestLab, cluster: &str) -> Vec<Value> {
-    let told = lab.json(&["fault", cluster]);
-    assert_eq!(told["format"], "helenus.faults/1");
-    told["faults"].as_array().cloned().expect("faults")
+    let report = lab.json(&["fault", cluster]);
+    assert_eq!(report["format"], "helenus.faults/1");
+    report["faults"].as_array().cloned().expect("faults")
 }
 
 #[test]
@@ -120,8 +120,11 @@ fn a_whole_data_center_at_once_and_what_start_undoes_is_forgotten() {
 fn a_fault_for_a_while_is_healed_and_ctrl_c_heals_at_once() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);
-    let told = lab.json(&["fault", "c", "pause", "node1", "--for", "300ms"]);
-    assert!(told["held_ms"].as_u64().expect("a time") >= 300, "{told}");
+    let report = lab.json(&["fault", "c", "pause", "node1", "--for", "300ms"]);
+    assert!(
+        report["held_ms"].as_u64().expect("a time") >= 300,
+        "{report}"
+    );
     assert_eq!(nodes(&lab), ["running"]);
     let fault = lab.begin(&["fault", "c", "pause", "node1", "--for", "300s"]);
     until(&lab, &["paused"]);
@@ -182,7 +185,7 @@ fn a_heal_that_waits_in_vain_has_healed_all_the_same() {
 }
 
 #[test]
-fn what_something_else_undid_is_told_by_whoever_was_to_end_it() {
+fn what_something_else_undid_is_reported_by_whoever_was_to_end_it() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);
     // Longer than the commands until then take on a busy machine.
@@ -398,8 +401,8 @@ const RUN: [&str; 12] = [
     "json",
 ];
 
-fn faults_of(told: &Value) -> Vec<(String, bool, f64, f64)> {
-    let faults = told["faults"].as_array().expect("faults").clone();
+fn faults_of(report: &Value) -> Vec<(String, bool, f64, f64)> {
+    let faults = report["faults"].as_array().expect("faults").clone();
     let each = faults.iter().map(|f| {
         let seconds = |name: &str| f[name].as_f64().expect("seconds");
         let words = f["words"].as_str().expect("words").to_owned();
@@ -408,8 +411,11 @@ fn faults_of(told: &Value) -> Vec<(String, bool, f64, f64)> {
     each.collect()
 }
 
-fn doubts_of(told: &Value) -> Vec<(String, String)> {
-    let phases = told["result"]["phases"].as_array().expect("phases").clone();
+fn doubts_of(report: &Value) -> Vec<(String, String)> {
+    let phases = report["result"]["phases"]
+        .as_array()
+        .expect("phases")
+        .clone();
     let doubts = phases
         .iter()
         .flat_map(|p| p["doubts"].as_array().cloned().unwrap_or_default());
@@ -420,7 +426,7 @@ fn doubts_of(told: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_run_s_faults_come_and_go_and_are_told() {
+fn a_run_s_faults_come_and_go_and_are_reported() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);
     let pause = "at 500ms for 700ms pause node1";
@@ -433,8 +439,8 @@ fn a_run_s_faults_come_and_go_and_are_told() {
         said.err.contains(&format!("fault '{kill}': healed")),
         "{said}"
     );
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
-    let faults = faults_of(&told);
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let faults = faults_of(&report);
     assert_eq!(faults.len(), 2, "{faults:?}");
     for ((words, made, from_s, to_s), (asked, at, lasts)) in
         faults.iter().zip([(pause, 0.5, 0.7), (kill, 1.5, 2.0)])
@@ -446,7 +452,7 @@ fn a_run_s_faults_come_and_go_and_are_told() {
             "{faults:?}"
         );
     }
-    let doubts = doubts_of(&told);
+    let doubts = doubts_of(&report);
     let about = |words: &str| ("fault".to_owned(), words.to_owned());
     assert!(
         doubts.contains(&about(pause)) && doubts.contains(&about(kill)),
@@ -456,11 +462,11 @@ fn a_run_s_faults_come_and_go_and_are_told() {
         doubts.iter().all(|(kind, _)| kind != "node_died"),
         "{doubts:?}"
     );
-    assert_eq!(told["plan"]["faults"][1]["at_ms"], 1500);
+    assert_eq!(report["plan"]["faults"][1]["at_ms"], 1500);
     assert_eq!(holding(&lab, "c").len(), 0);
     assert_eq!(nodes(&lab), ["running"]);
 
-    let run = told["run"].as_str().expect("a run");
+    let run = report["run"].as_str().expect("a run");
     let stored = lab.json(&["history", "show", run]);
     assert_eq!(faults_of(&stored), faults);
     let shown = lab.done(&["history", "show", run]);
@@ -509,10 +515,10 @@ fn a_fault_that_cannot_be_made_disqualifies_and_ctrl_c_heals() {
             .contains("could not be made: another helenus is working on cluster c"),
         "{said}"
     );
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
-    assert!(!faults_of(&told)[0].1, "{told:#}");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert!(!faults_of(&report)[0].1, "{report:#}");
     assert!(
-        doubts_of(&told)
+        doubts_of(&report)
             .iter()
             .any(|(kind, _)| kind == "fault_not_made")
     );
@@ -544,10 +550,10 @@ fn a_fault_whose_moment_never_comes_disqualifies() {
         said.err.contains("the run ended before it was due"),
         "{said}"
     );
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
-    assert_eq!(faults_of(&told).len(), 1, "{told:#}");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(faults_of(&report).len(), 1, "{report:#}");
     let not_made = ("fault_not_made".to_owned(), late.to_owned());
-    assert!(doubts_of(&told).contains(&not_made), "{told:#}");
+    assert!(doubts_of(&report).contains(&not_made), "{report:#}");
 }
 
 #[test]
@@ -578,9 +584,9 @@ fn a_heal_that_another_command_stands_in_the_way_of_comes_as_soon_as_it_can() {
         said.err.contains(&format!("fault '{words}': healed")),
         "{said}"
     );
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
-    let (_, made, from_s, to_s) = faults_of(&told).remove(0);
-    assert!(made && to_s - from_s >= 4.0, "{told:#}");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
+    let (_, made, from_s, to_s) = faults_of(&report).remove(0);
+    assert!(made && to_s - from_s >= 4.0, "{report:#}");
 }
 
 #[test]
@@ -598,8 +604,8 @@ fn an_ephemeral_cluster_takes_its_faults_with_it() {
     ];
     let fault = ["--fault", "at 500ms kill node1", "--format", "json"];
     let out = lab.measured(&[&["bench"], &words[..], &fault].concat());
-    let told: Value = serde_json::from_str(&out).expect("JSON");
-    assert!(faults_of(&told)[0].1, "{told:#}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(faults_of(&report)[0].1, "{report:#}");
     assert_eq!(lab.processes(), vec![]);
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
 }

@@ -1,4 +1,4 @@
-//! A schema with `up`: read before anything starts, and told where it cannot be run as it is written.
+//! A schema with `up`: read before anything starts, and reported where it cannot be run as it is written.
 //! Refuses to need Cassandra: what a server makes of it is seen on real ones.
 
 use crate::lab::TestLab;
@@ -21,7 +21,7 @@ fn a_file_that_cannot_be_run_starts_nothing() {
 }
 
 #[test]
-fn a_dry_run_tells_what_would_be_fitted() {
+fn a_dry_run_prints_what_would_be_fitted() {
     let lab = TestLab::fake("ready");
     let text =
         "\nCREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'ams': 3};";
@@ -42,8 +42,8 @@ fn a_dry_run_tells_what_would_be_fitted() {
     ] {
         let said = lab.run(words);
         assert_eq!(said.code, "0", "{said}");
-        let told = "app.cql:2: replication {'class': 'NetworkTopologyStrategy', 'ams': 3} is run as \
-                    {'class': 'NetworkTopologyStrategy', 'datacenter1': '1'}";
-        assert!(said.err.contains(told), "{said}");
+        let message = "app.cql:2: replication {'class': 'NetworkTopologyStrategy', 'ams': 3} is run as \
+                       {'class': 'NetworkTopologyStrategy', 'datacenter1': '1'}";
+        assert!(said.err.contains(message), "{said}");
     }
 }

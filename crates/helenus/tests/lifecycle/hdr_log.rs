@@ -165,9 +165,9 @@ fn the_log_of_a_stress_line_is_read_by_python_s_hdrhistogram() {
         "interval=500ms",
     ]);
     assert_eq!(said.code, "0", "{said}");
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON");
     let (lines, read) = of_python(&path);
-    let mut expected = of_result(&told["runs"][0], 0);
+    let mut expected = of_result(&report["runs"][0], 0);
     assert!(lines >= 6, "{lines}");
     // The wait is no part of a result: its count is that of the others.
     let waits = read.get("WRITE-wt").expect("the wait");

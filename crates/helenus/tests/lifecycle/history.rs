@@ -46,7 +46,7 @@ fn ended(run: &RunSummary) -> bool {
 }
 
 /// Everything the history has of these runs, intervals too.
-fn told(lab: &TestLab, runs: &[RunSummary]) -> Vec<String> {
+fn exported(lab: &TestLab, runs: &[RunSummary]) -> Vec<String> {
     let one = |run: &RunSummary| {
         let id = run.id.to_string();
         lab.done(&["history", "export", &id, "--intervals", "--with-warmup"])
@@ -69,7 +69,7 @@ fn kill_9_at_twenty_moments_of_a_run() {
     let length = begin.elapsed();
     let mut before = runs(&lab);
     assert!(ended(&before[0]), "{before:?}");
-    let mut known = told(&lab, &before);
+    let mut known = exported(&lab, &before);
     for moment in 0..20_u32 {
         let command = lab.begin(&BENCH);
         // The remainder of the clock moves each moment within its twentieth.
@@ -77,7 +77,7 @@ fn kill_9_at_twenty_moments_of_a_run() {
         kill(command);
         let now = runs(&lab);
         assert_eq!(now[..before.len()], before[..], "moment {moment}");
-        assert_eq!(told(&lab, &before), known, "moment {moment}");
+        assert_eq!(exported(&lab, &before), known, "moment {moment}");
         // At most one run came, and it is broken unless it had ended; nobody writes it any more.
         let new = &now[before.len()..];
         assert!(new.len() <= 1, "moment {moment}: {new:?}");
@@ -88,7 +88,7 @@ fn kill_9_at_twenty_moments_of_a_run() {
             );
             assert_eq!(run.verdict.is_none(), run.state == RunState::Broken);
         }
-        known.extend(told(&lab, new));
+        known.extend(exported(&lab, new));
         before = now;
     }
     let broken: Vec<&RunSummary> = before

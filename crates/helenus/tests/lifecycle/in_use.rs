@@ -85,14 +85,14 @@ fn who_insists_is_named_by_the_run() {
     lab.done(&["resume", "c/node1", "--force"]);
     let said = run.end();
     assert_eq!(said.code, "5", "{said}");
-    let told = said.out + &said.err;
+    let output = said.out + &said.err;
     for verb in ["pause", "resume"] {
         let words = format!("([HELENUS] {verb} c/node1 --force)");
         assert!(
-            told.contains("another command changed the cluster during the run"),
-            "{told}"
+            output.contains("another command changed the cluster during the run"),
+            "{output}"
         );
-        assert!(told.contains(&words), "{told}");
+        assert!(output.contains(&words), "{output}");
     }
     let shown = lab.json(&["history", "show", "@last"]);
     assert!(shown.to_string().contains("\"disturbed\""), "{shown:#}");

@@ -136,7 +136,7 @@ fn ctrl_c_during_bench() {
 }
 
 #[test]
-fn a_stop_that_is_cut_off_leaves_nodes_that_were_told_to_stop() {
+fn a_stop_that_is_cut_off_leaves_nodes_that_were_asked_to_stop() {
     let lab = TestLab::fake("ignore-term");
     lab.done(&["up", "c"]);
     let node = lab.node_pids()[0];

@@ -25,7 +25,7 @@ fn in_ten_moments(behaviour: &str, arguments: &[&str], length: Duration) {
             command.signal(Signal::KILL);
         }
         command.end();
-        // Whatever it was, it can be told.
+        // Whatever it was, it can be listed.
         lab.done(&["list"]);
         lab.leave();
     }

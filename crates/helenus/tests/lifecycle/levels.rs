@@ -54,7 +54,7 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
     assert_eq!(made["format"], "helenus.levels/1");
     assert_eq!(made["reference"], "LOCAL_QUORUM");
     assert_eq!(made["tcp_nodelay"], true);
-    // TWO of one replica is told, and not run.
+    // TWO of one replica is listed as illegal, and not run.
     let illegal: Vec<&Value> = made["illegal"].as_array().expect("a list").iter().collect();
     assert_eq!(illegal.len(), 2, "{made:#}");
     assert_eq!(illegal[0]["why"], "TWO needs 2 replicas, and a row has 1");
@@ -102,7 +102,7 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
 }
 
 #[test]
-fn more_in_flight_than_threads_is_told_before_anything_runs() {
+fn more_in_flight_than_threads_is_reported_before_anything_runs() {
     let lab = lab();
     let words = [
         "levels",
@@ -118,12 +118,12 @@ fn more_in_flight_than_threads_is_told_before_anything_runs() {
     let plan = lab.json(&flat_out);
     assert_eq!(plan["crowded"][0]["waiting"], 4096.0, "{plan:#}");
     assert_eq!(plan["crowded"].as_array().map(Vec::len), Some(1));
-    let told = lab.done(&flat_out);
+    let printed = lab.done(&flat_out);
     assert!(
-        told.contains(
+        printed.contains(
             "crowded: write at ONE, links, closed loop, 4096 in flight: 4096 requests wait at once"
         ),
-        "{told}"
+        "{printed}"
     );
 }
 
@@ -133,12 +133,12 @@ fn what_is_interrupted_leaves_no_keyspace_and_its_runs() {
     let words: Vec<&str> = GRID.into_iter().filter(|word| *word != "--quiet").collect();
     let mut running = lab.begin(&words);
     look::wait_for("the second cell's end", PATIENCE, || {
-        let told = running.err();
-        assert!(running.runs(), "it ended early\n{told}");
-        if told.contains("cell 2, ") {
+        let printed = running.err();
+        assert!(running.runs(), "it ended early\n{printed}");
+        if printed.contains("cell 2, ") {
             Ok(())
         } else {
-            Err(told)
+            Err(printed)
         }
     });
     running.signal(Signal::INT);

@@ -20,7 +20,7 @@ fn groups(lab: &TestLab) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether this machine lets the test limit anything; told where it does not.
+/// Whether this machine lets the test limit anything; a line says where it does not.
 fn limited(lab: &TestLab) -> bool {
     let listed = lab.json(&["list"]);
     let limits = &listed["clusters"][0]["limits"];
@@ -89,7 +89,7 @@ fn one_that_fails_keeps_no_other_from_being_ready() {
     assert_eq!(lab.states("dev2").0, "stopped");
     assert_eq!(lab.states("dev3").0, "running");
     assert_eq!(lab.node_pids().len(), 2);
-    // A name that is taken is told before anything begins.
+    // A name that is taken is refused before anything begins.
     let again = lab.run(&["up", "--count", "4", "--prefix", "dev"]);
     assert_eq!(again.code, "2", "{again}");
     assert!(!lab.cluster("dev4").exists());
@@ -228,12 +228,12 @@ fn a_slow_disk_is_in_force_and_recorded_or_refused() {
         limits["by"] == "cgroup v1",
         "{limits:#}"
     );
-    let told = format!(
+    let line = format!(
         "\ndisk of each node of c: {}: 100 MiB/s read, 50 MiB/s written, 900 reads/s, 900 writes/s, by ",
         disk["device"].as_str().expect("a disk")
     );
     for text in [said.out, lab.done(&["list"])] {
-        assert!(text.contains(&told), "{told}{text}");
+        assert!(text.contains(&line), "{line}{text}");
     }
     let groups = groups(&lab);
     let pid = lab.node_pids()[0].to_string();

@@ -192,7 +192,7 @@ fn a_log_of_megabytes_stands_in_nobodys_way() {
 }
 
 #[test]
-fn a_node_that_dies_later_is_told_as_died() {
+fn a_node_that_dies_later_is_reported_as_died() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c", "-n", "2"]);
     let victim = lab.json(&["list"])["clusters"][0]["nodes"][1]["pid"].as_i64();

@@ -50,8 +50,8 @@ fn the_kernel_holds_what_crosses() {
     here_or_in_a_machine("netem::the_kernel_holds_what_crosses", || {
         let net = start();
         let keeper = net.keeper();
-        let told = delays_are_held(&keeper);
-        assert_eq!((told.wan, told.way.as_str()), (Wan::Netem, "netem"));
+        let held = delays_are_held(&keeper);
+        assert_eq!((held.wan, held.way.as_str()), (Wan::Netem, "netem"));
         look::wait_for("probes of both links", PATIENCE, || {
             let seen = status(&keeper).work.packets;
             (seen >= 10).then_some(()).ok_or(format!("{seen}"))

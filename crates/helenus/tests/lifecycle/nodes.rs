@@ -62,7 +62,7 @@ fn a_node_is_added_with_tokens_address_and_folder_of_its_own() {
 }
 
 #[test]
-fn a_node_that_does_not_come_in_is_kept_told_and_removed() {
+fn a_node_that_does_not_come_in_is_kept_reported_and_removed() {
     let lab = TestLab::fake("crash-second");
     lab.done(&["up", "c"]);
     let said = lab.run(&["node", "add", "c"]);

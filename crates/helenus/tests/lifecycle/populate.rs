@@ -34,12 +34,12 @@ fn killed_after(lab: &TestLab, arguments: &[&str], below: u64) {
 #[test]
 fn all_is_written_once_and_read_back() {
     let lab = serving();
-    let told = lab.json(&["populate", "standard1", "--rows", "3k", "--cluster", "c"]);
-    let counted = |key: &str| told[key].as_u64();
-    assert_eq!(told["format"], "helenus.populated/1");
+    let report = lab.json(&["populate", "standard1", "--rows", "3k", "--cluster", "c"]);
+    let counted = |key: &str| report[key].as_u64();
+    assert_eq!(report["format"], "helenus.populated/1");
     assert_eq!((counted("sent"), counted("rows")), (Some(3000), Some(3000)));
-    let verified = &told["verified"];
-    assert_eq!(verified["rows"], 3000, "{told:#}");
+    let verified = &report["verified"];
+    assert_eq!(verified["rows"], 3000, "{report:#}");
     assert_eq!(
         (&verified["missing"], &verified["wrong"]),
         (&0.into(), &0.into())
@@ -85,11 +85,11 @@ fn what_was_cut_off_goes_on_where_it_was() {
     let plan = lab.json(&[&fill("2000")[..], &["--dry-run"]].concat());
     assert_eq!(plan["from"], before);
 
-    let told = lab.json(&fill("20000"));
-    assert_eq!(told["from"], before);
-    assert_eq!(told["sent"], 10_000 - before, "{told:#}");
-    assert_eq!(told["verified"]["rows"], 10_000, "{told:#}");
-    assert_eq!(told["verified"]["missing"], 0, "{told:#}");
+    let report = lab.json(&fill("20000"));
+    assert_eq!(report["from"], before);
+    assert_eq!(report["sent"], 10_000 - before, "{report:#}");
+    assert_eq!(report["verified"]["rows"], 10_000, "{report:#}");
+    assert_eq!(report["verified"]["missing"], 0, "{report:#}");
     assert_eq!(journal(&lab)["complete"], true);
 }
 
@@ -136,9 +136,9 @@ fn rows_that_are_lost_later_are_missed_and_written_again() {
     let said = lab.run(&fill);
     assert_eq!(said.code, "1", "{said}");
     assert!(said.out.contains("missing: 2,000"), "{said}");
-    let told = lab.json(&fill);
+    let report = lab.json(&fill);
     assert_eq!(
-        (&told["sent"], &told["verified"]["missing"]),
+        (&report["sent"], &report["verified"]["missing"]),
         (&2000.into(), &0.into())
     );
 }
@@ -156,10 +156,10 @@ fn writes_that_fail_are_sent_again() {
         "c",
         "--no-verify",
     ];
-    let told = lab.json(&fill);
-    assert!(told["repeated"].as_u64() > Some(5), "{told:#}");
+    let report = lab.json(&fill);
+    assert!(report["repeated"].as_u64() > Some(5), "{report:#}");
     assert_eq!(journal(&lab)["below"], 500);
-    assert_eq!(told["verified"], Value::Null);
+    assert_eq!(report["verified"], Value::Null);
 }
 
 #[test]

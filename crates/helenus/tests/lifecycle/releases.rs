@@ -71,7 +71,7 @@ fn an_unpacked_3_11_is_refused_where_no_jdk_fits() {
 }
 
 #[test]
-fn a_patch_is_told_only_what_its_own_classes_know() {
+fn a_patch_is_given_only_what_its_own_classes_know() {
     let lab = TestLab::fake("ready");
     let plan = |release: &str, set: &str| {
         lab.run(&["up", "c", "--cassandra", release, "--set", set, "--dry-run"])
@@ -97,9 +97,9 @@ fn a_patch_is_told_only_what_its_own_classes_know() {
 }
 
 #[test]
-fn a_dry_run_tells_of_a_patch_that_nobody_has_fetched() {
+fn a_dry_run_warns_of_a_patch_that_nobody_has_fetched() {
     let lab = TestLab::fake("ready");
-    let told = |words: &[&str]| lab.run(&[words, &["--dry-run"]].concat()).err;
+    let warnings = |words: &[&str]| lab.run(&[words, &["--dry-run"]].concat()).err;
     let unknown = "caution: this helenus does not know Cassandra 4.1.77 (the nearest are 4.1.10, 4.1.9, 4.1.8), and no jars \
                    of it are fetched or recorded: `helenus releases fetch 4.1.77` proves that it exists\n";
     let of = ["--cassandra", "4.1.77"];
@@ -108,15 +108,15 @@ fn a_dry_run_tells_of_a_patch_that_nobody_has_fetched() {
         &["up", "--count", "2", "--prefix", "c"],
         &["bench"],
     ] {
-        assert_eq!(told(&[words, &of].concat()), unknown, "{words:?}");
+        assert_eq!(warnings(&[words, &of].concat()), unknown, "{words:?}");
     }
-    assert_eq!(told(&["releases", "fetch", "4.1.77"]), unknown);
+    assert_eq!(warnings(&["releases", "fetch", "4.1.77"]), unknown);
     let known = "note: the jars of Cassandra 4.1.5 are not fetched and no checksums are recorded yet; \
                  `helenus releases fetch 4.1.5` does both\n";
-    assert_eq!(told(&["up", "c", "--cassandra", "4.1.5"]), known);
-    assert_eq!(told(&["up", "c", "--cassandra", "4.1"]), "");
+    assert_eq!(warnings(&["up", "c", "--cassandra", "4.1.5"]), known);
+    assert_eq!(warnings(&["up", "c", "--cassandra", "4.1"]), "");
     lab.done(&["up", "c", "--cassandra", "4.1"]);
-    assert_eq!(told(&["upgrade", "c", "--to", "4.1.77"]), unknown);
+    assert_eq!(warnings(&["upgrade", "c", "--to", "4.1.77"]), unknown);
 }
 
 #[test]
@@ -134,8 +134,10 @@ fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
         );
         assert!(!text.contains("    memtable_heap_space:"), "{text}");
     }
-    let told = plan("concurrent_reads=4");
-    assert!(told.contains("memtable.configurations.default.class_name: TrieMemtable -> left out"));
+    let printed = plan("concurrent_reads=4");
+    assert!(
+        printed.contains("memtable.configurations.default.class_name: TrieMemtable -> left out")
+    );
     shot!(
         lab.run(&["up", "c", "--cassandra", "4.0", "--set", "cdc_block_writes=true", "--dry-run"]),
         @"

@@ -4,7 +4,7 @@
 use crate::lab::TestLab;
 
 #[test]
-fn an_unknown_cluster_is_told_with_the_nearest_name() {
+fn an_unknown_cluster_is_refused_with_the_nearest_name() {
     let lab = TestLab::fake("ready");
     lab.run(&["up", "dev"]);
     let said = lab.run(&["reset", "dve"]);
@@ -21,8 +21,8 @@ fn a_node_that_is_down_is_named_with_its_cure_and_nothing_is_changed() {
         lab.run(&[verb, "c/node2"]);
         let said = lab.run(&["reset", "c"]);
         assert_eq!(said.code, "4", "{said}");
-        let told = format!("c/node2 is {condition}; nothing was changed");
-        assert!(said.err.contains(&told), "{said}");
+        let message = format!("c/node2 is {condition}; nothing was changed");
+        assert!(said.err.contains(&message), "{said}");
         assert!(
             said.err.contains(&format!("helenus {cure} c/node2")),
             "{said}"

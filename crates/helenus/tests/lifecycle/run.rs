@@ -33,7 +33,7 @@ fn phases(said: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn several_processes_do_what_one_does_and_are_told_as_one() {
+fn several_processes_do_what_one_does_and_are_reported_as_one() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);
     let words = ["standard1", "--cluster", "c", "--seed", "7"];

@@ -72,7 +72,7 @@ fn rows_that_nobody_wrote_are_missed() {
 }
 
 #[test]
-fn operations_fail_when_they_are_told_to() {
+fn operations_fail_as_often_as_is_asked() {
     let lab = TestLab::fake("serve");
     let load = ["--rate", "400", "--duration", "500ms", "--warmup", "0s"];
     let fail = ["--phases", "write", "--jvm=-Dfake.fail=0.05", SEED];
@@ -109,7 +109,7 @@ fn statements_of_one_s_own_are_served_too() {
 }
 
 #[test]
-fn a_statement_that_is_refused_is_told_in_the_server_s_words() {
+fn a_statement_that_is_refused_is_reported_in_the_server_s_words() {
     let lab = TestLab::fake("serve");
     let schema = lab.write(
         "own.cql",

@@ -22,7 +22,7 @@ fn rows(text: &str, name: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_line_is_carried_out_and_told_in_cassandra_stress_s_words() {
+fn a_line_is_carried_out_and_reported_in_cassandra_stress_s_words() {
     let lab = served();
     let graph = lab.path("graph.html");
     let graph = format!("file={}", graph.display());
@@ -152,13 +152,13 @@ fn programs_read_json_and_what_was_never_written_is_a_failure() {
         "threads=1",
     ]);
     assert_eq!(said.code, "1", "{said}");
-    let told: Value = serde_json::from_str(&said.out).expect("JSON alone");
-    assert_eq!(told["format"], "helenus.stress/1");
+    let report: Value = serde_json::from_str(&said.out).expect("JSON alone");
+    assert_eq!(report["format"], "helenus.stress/1");
     assert_eq!(
-        (&told["success"], &told["runs"][0]["shown"]),
+        (&report["success"], &report["runs"][0]["shown"]),
         (&Value::Bool(false), &Value::from("service"))
     );
-    assert_eq!(told["runs"][0]["threads"], 1);
+    assert_eq!(report["runs"][0]["threads"], 1);
     assert!(said.err.contains("missing_row"), "{said}");
     assert!(
         said.err
@@ -239,13 +239,13 @@ fn a_profile_s_query_that_finds_no_row_is_counted_and_no_failure() {
         "{read}"
     );
     let read = line("ops(one=1)", "seq=51..150", true);
-    let told: Value = serde_json::from_str(&read.out).expect("JSON alone");
-    assert_eq!(told["runs"][0]["found_nothing"]["one"], 50, "{told:#}");
-    assert_eq!(told["success"], true);
+    let report: Value = serde_json::from_str(&read.out).expect("JSON alone");
+    assert_eq!(report["runs"][0]["found_nothing"]["one"], 50, "{report:#}");
+    assert_eq!(report["success"], true);
 }
 
 #[test]
-fn a_failure_is_told_with_its_own_cure() {
+fn a_failure_is_reported_with_its_own_cure() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c", "--jvm=-Dfake.fail=1"]);
     let line = [
@@ -365,7 +365,7 @@ fn where_it_runs_is_never_guessed() {
 }
 
 #[test]
-fn a_dead_verb_of_nodetool_is_told_the_living_one() {
+fn a_dead_verb_of_nodetool_is_answered_with_the_living_one() {
     let lab = served();
     shot!(lab.run(&["nodetool", "c", "setwriterequesttimeout", "8000"]), @r#"
     exit code: 2

@@ -160,8 +160,8 @@ fn signals_to_a_node_that_does_not_run() {
     // Of a cluster that is down the plan is known: no error, but a line that says so.
     let status = lab.done(&["status", "c"]);
     assert!(status.contains("\nDN  127."), "{status}");
-    let told = lab.json(&["status", "c"]);
-    assert_eq!(told["nodes"][0]["reach"], "down", "{told:#}");
+    let report = lab.json(&["status", "c"]);
+    assert_eq!(report["nodes"][0]["reach"], "down", "{report:#}");
     shot_live!(lab.run(&["cqlsh", "c", "-e", "SELECT key FROM system.local"]), @"
     exit code: 4
     --- standard error

@@ -124,7 +124,7 @@ pub(crate) fn a_pause_shows_in_response_time() {
     let mixed = read.json()["result"]["phases"][1]["operations"].clone();
     assert!(number(&mixed["read"]["completed"]) > 1000.0, "{mixed}");
     assert!(number(&mixed["write"]["completed"]) > 1000.0, "{mixed}");
-    // Under another seed the same keys hold other values: every read must be told as wrong.
+    // Under another seed the same keys hold other values: every read must be reported as wrong.
     let wrong = home.helenus(&[
         "bench",
         "--cluster",

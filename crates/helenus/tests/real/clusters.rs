@@ -104,7 +104,7 @@ pub(crate) fn one_tiny_node_lives_its_life() {
         node["archive_used"], true,
         "the class-data archive is mapped"
     );
-    // The kernel tells it of others' processes to those only who may change their priority.
+    // The kernel shows it of others' processes to those only who may change their priority.
     if let Ok(slack) = fs_err::read_to_string(format!("/proc/{}/timerslack_ns", node["pid"])) {
         assert_eq!(slack.trim(), "500000", "threads wake up late");
     }
@@ -119,7 +119,7 @@ pub(crate) fn one_tiny_node_lives_its_life() {
             .ok();
         assert!(said.stdout.contains("kept"), "{said}");
     };
-    // Its load is known before it tells it to itself.
+    // Its load is known before its own gossip has it.
     let status = home
         .helenus(&["status", "c", "--format", "json"])
         .ok()
@@ -237,9 +237,9 @@ pub(crate) fn runs_go_through_nodes_that_only_coordinate() {
     let said = home.helenus(&[&run[..], &load].concat());
     // A busy machine may disqualify the numbers: what counts here is who was asked, and that it answered.
     assert!([0, 5].contains(&said.code), "{said}");
-    let told = said.json();
-    let total = &told["result"]["phases"][0]["total"];
-    assert_eq!(total["completed"], 500, "{told:#}");
+    let report = said.json();
+    let total = &report["result"]["phases"][0]["total"];
+    assert_eq!(total["completed"], 500, "{report:#}");
     let shown = home.helenus(&["history", "show", "@last", "--format", "json"]);
     let plan = &shown.ok().json()["plan"];
     let gateway = addresses(&home, "c")[2].to_string();

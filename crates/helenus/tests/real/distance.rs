@@ -76,14 +76,14 @@ pub(crate) fn a_run_carries_the_emulator_s_error() {
     let late = number(&emulator["late_p99_us"]);
     let doubts = phase["doubts"].as_array().expect("doubts");
     let off = doubts.iter().any(|doubt| doubt["kind"] == "distance_off");
-    // How late they are is the host's; that it is told is not.
+    // How late they are is the host's; that it is reported is not.
     assert_eq!(off, late > 500.0, "{phase}");
-    a_client_stands_where_it_is_told(&home);
+    a_client_stands_where_it_is_placed(&home);
     home.helenus(&["rm", "wan"]).ok();
 }
 
 /// Half a second from everybody else, a client's own data centre is near.
-fn a_client_stands_where_it_is_told(home: &Home) {
+fn a_client_stands_where_it_is_placed(home: &Home) {
     home.helenus(&["link", "wan", "--rtt", "500ms"]).ok();
     let words = "bench --cluster wan --phases write --cl LOCAL_QUORUM --client-dc DC3 --rate 20 --duration 3s --warmup 0s --tag near";
     let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
@@ -169,11 +169,11 @@ pub(crate) fn levels_wait_for_the_other_side_and_a_cut_is_felt() {
     let yaml = folder.join("node3/conf/cassandra.yaml");
     let yaml = fs_err::read_to_string(yaml).expect("cassandra.yaml");
     assert!(yaml.contains("concurrent_reads: 4\n"));
-    // nodetool, in the cluster's own network, tells the same nodes.
-    let told = home.helenus(&["nodetool", "wan/node3", "status"]).ok();
+    // nodetool, in the cluster's own network, lists the same nodes.
+    let theirs = home.helenus(&["nodetool", "wan/node3", "status"]).ok();
     let ours = home.helenus(&["status", "wan"]).ok();
     for address in ["1.1", "2.1"] {
-        assert!(told.stdout.contains(address) && ours.stdout.contains(address));
+        assert!(theirs.stdout.contains(address) && ours.stdout.contains(address));
     }
     assert!(ours.stdout.contains("round trip"), "{}", ours.stdout);
     home.helenus(&["link", "wan", "near:far", "--cut"]).ok();

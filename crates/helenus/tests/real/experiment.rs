@@ -121,8 +121,8 @@ pub(crate) fn data_is_made_once_and_restored_before_each_restart() {
     let said = home.helenus(&["experiment", "run", file]);
     // One block claims nothing, and a busy host may disqualify a run.
     assert!(said.code == 0 || said.code == 6, "{said}");
-    let told = said.stderr.matches("making the data").count();
-    assert_eq!(told, 1, "{said}");
+    let times = said.stderr.matches("making the data").count();
+    assert_eq!(times, 1, "{said}");
     let status = home
         .helenus(&["experiment", "status", "slots", "--format", "json"])
         .ok()

@@ -64,8 +64,8 @@ fn read(home: &Home, cluster: &str) -> Value {
     said.json()
 }
 
-fn total(told: &Value) -> &Value {
-    &told["result"]["phases"][0]["total"]
+fn total(report: &Value) -> &Value {
+    &report["result"]["phases"][0]["total"]
 }
 
 /// Waits until every copy answers, once the nodes have seen each other.
@@ -168,16 +168,19 @@ pub(crate) fn a_full_disk_ends_one_node_and_no_quorum() {
     run(&home, "full", &["2s", "--cl", "ALL"]);
 
     let fault = "at 2s for 4s disk-full node2";
-    let told = run(&home, "full", &["8s", "--cl", "QUORUM", "--fault", fault]);
+    let report = run(&home, "full", &["8s", "--cl", "QUORUM", "--fault", fault]);
     // What node2 was about to answer when it ended may fail, and nothing after that.
-    let (done, failed) = (&total(&told)["completed"], counted(&total(&told)["failed"]));
-    assert!(done.as_u64() > Some(10 * failed), "{told:#}");
-    let seen = &told["faults"][0];
+    let (done, failed) = (
+        &total(&report)["completed"],
+        counted(&total(&report)["failed"]),
+    );
+    assert!(done.as_u64() > Some(10 * failed), "{report:#}");
+    let seen = &report["faults"][0];
     assert_eq!(
         (&seen["words"], &seen["made"]),
         (&fault.into(), &true.into())
     );
-    let doubts = told["result"]["phases"][0]["doubts"].to_string();
+    let doubts = report["result"]["phases"][0]["doubts"].to_string();
     assert!(
         doubts.contains(fault) && !doubts.contains("node_died"),
         "{doubts}"

@@ -117,7 +117,7 @@ fn rows(address: SocketAddr) -> Vec<String> {
     (0..rows.len()).filter_map(|r| rows.text(r, "v")).collect()
 }
 
-/// Baselines start a stopped cluster of ours: right where nobody stands at its address, and told nothing by it.
+/// Verbs of baselines start a stopped cluster of ours: right where nobody stands at its address, so not asked there.
 fn asked(words: &[&str], name: &str) -> bool {
     words[0] != "baseline" || name == "c"
 }

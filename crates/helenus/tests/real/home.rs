@@ -244,7 +244,7 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // The failure is told already; what is left must not disturb the next test.
+            // The failure is reported already; what is left must not disturb the next test.
             let _said = self.helenus(&["rm", "--all"]);
         } else {
             self.clear();

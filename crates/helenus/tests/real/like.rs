@@ -86,10 +86,10 @@ fn asks_for_a_password(home: &Home) {
     home.helenus(&["guard", "--hosts", &host, "--port", &port])
         .ok();
     let stranger = Home::new();
-    let told = stranger.helenus(&["guard", "--hosts", &host, "--port", &port]);
-    assert_eq!(told.code, 1, "{told}");
-    assert!(told.stdout.starts_with("foreign: "), "{told}");
-    assert!(told.stdout.contains("password"), "{told}");
+    let answer = stranger.helenus(&["guard", "--hosts", &host, "--port", &port]);
+    assert_eq!(answer.code, 1, "{answer}");
+    assert!(answer.stdout.starts_with("foreign: "), "{answer}");
+    assert!(answer.stdout.contains("password"), "{answer}");
 }
 
 pub(crate) fn production_s_settings_on_5_0() {

@@ -44,19 +44,19 @@ const RUN: [&str; 22] = [
 
 /// A change that must be made, and the addresses of the ring before and after.
 fn change(home: &Home, words: &[&str]) -> (Value, Vec<String>, Vec<String>) {
-    let told = home
+    let report = home
         .helenus(&[&["node"], words, &["-k", "keyspace1", "--format", "json"]].concat())
         .ok()
         .json();
     let ring = |part: &str| -> Vec<String> {
-        let nodes = told[part]["nodes"].as_array().expect("nodes").iter();
+        let nodes = report[part]["nodes"].as_array().expect("nodes").iter();
         nodes
             .filter_map(|n| Some(n["address"].as_str()?.to_owned()))
             .collect()
     };
     let (before, after) = (ring("before"), ring("after"));
     same_status(home, "c", Some("keyspace1"));
-    (told, before, after)
+    (report, before, after)
 }
 
 pub(crate) fn nodes_come_and_go_under_load_and_nothing_is_lost() {
@@ -96,8 +96,8 @@ pub(crate) fn nodes_come_and_go_under_load_and_nothing_is_lost() {
         .json();
     let (added, before, after) = change(&home, &["add", "c"]);
     assert_eq!((before.len(), after.len()), (3, 4));
-    let shares = |told: &Value| -> Vec<(String, i64)> {
-        let nodes = told["after"]["nodes"].as_array().expect("nodes").iter();
+    let shares = |report: &Value| -> Vec<(String, i64)> {
+        let nodes = report["after"]["nodes"].as_array().expect("nodes").iter();
         let share = |n: &Value| {
             let owns = n["owns"].as_f64().expect("a share");
             #[expect(clippy::cast_possible_truncation, reason = "a share in thousandths")]
@@ -139,12 +139,14 @@ pub(crate) fn nodes_come_and_go_under_load_and_nothing_is_lost() {
     .expect("the run");
     run.wait_with_output().expect("its end");
     let shown = home.helenus(&["history", "show", "r2", "--format", "json"]);
-    let told = shown.ok().json();
-    let faults = told["faults"].as_array().expect("what happened beside it");
+    let stored = shown.ok().json();
+    let faults = stored["faults"]
+        .as_array()
+        .expect("what happened beside it");
     let words = faults.iter().filter_map(|f| f["words"].as_str());
     let words: Vec<&str> = words.filter(|w| w.starts_with("node")).collect();
     assert_eq!(words, ["node4 joins", "node4 leaves", "node2 is replaced"]);
-    went_on(&told["result"]["phases"][0]);
+    went_on(&stored["result"]["phases"][0]);
     let (code, said) = check(&home, "r2");
     assert_eq!(
         (code, &said["tables"][0]["lost"]),

@@ -44,7 +44,7 @@ token_range_queries:
     page_size: 50
 ";
 
-/// The settings that a load raises, as the node itself tells them.
+/// The settings that a load raises, as the node itself reports them.
 fn settings(home: &Home) -> Vec<Value> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
     let context = crate::reset::context(home);

@@ -249,8 +249,8 @@ pub(crate) fn nothing_written_after_reset_is_lost() {
         client
             .query("INSERT INTO k.t (id, v) VALUES (3, 'old')", One)
             .expect("written");
-        let told = helenus_cluster::reset::reset(&context, "c", false).expect("a reset");
-        assert!(told.truncated.contains(&"k.t".to_owned()), "{told:?}");
+        let report = helenus_cluster::reset::reset(&context, "c", false).expect("a reset");
+        assert!(report.truncated.contains(&"k.t".to_owned()), "{report:?}");
         client.execute(&conditional, &[], One).expect("written");
         client.execute(&plain, &[], One).expect("written");
         let rows = client.execute(&read, &[], One).expect("read");
@@ -302,8 +302,8 @@ pub(crate) fn stored_sstables_come_back_without_a_restart() {
         }
     }
     for _ in 0..2 {
-        let told = reset(&home);
-        assert!(told["truncated"].to_string().contains("k.t"), "{told}");
+        let report = reset(&home);
+        assert!(report["truncated"].to_string().contains("k.t"), "{report}");
         assert_eq!(cql(&home, "SELECT v FROM k.t"), json!([]));
         helenus_cluster::reset::refill(&context, &state, "node1", &stored, "k", "t")
             .expect("a refill");
@@ -367,10 +367,10 @@ pub(crate) fn reset_brings_a_baseline_s_rows_back(flags: &[&str]) {
     cql(&home, "INSERT INTO k.t (id, v) VALUES (99, 'later')");
     cql(&home, "INSERT INTO k.empty (id) VALUES (1)");
     cql(&home, "CREATE TABLE k.later (id int PRIMARY KEY)");
-    let told = reset(&home);
-    assert_eq!(told["baseline"], "one", "{told}");
-    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
-    assert_eq!(told["changes"], json!(["drop table k.later"]), "{told}");
+    let report = reset(&home);
+    assert_eq!(report["baseline"], "one", "{report}");
+    assert_eq!(report["refilled"], json!(["k.t"]), "{report}");
+    assert_eq!(report["changes"], json!(["drop table k.later"]), "{report}");
     assert_eq!(rows_of(&home, all), saved);
     assert_eq!(cql(&home, "SELECT id FROM k.empty"), json!([]));
     let indexed = cql(&home, "SELECT id FROM k.t WHERE v = 'kept'");
@@ -380,14 +380,14 @@ pub(crate) fn reset_brings_a_baseline_s_rows_back(flags: &[&str]) {
     assert_eq!(idle["refilled"], json!([]), "{idle}");
     // Emptied without a write: its files tell.
     cql(&home, "TRUNCATE k.t");
-    let told = reset(&home);
-    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
+    let report = reset(&home);
+    assert_eq!(report["refilled"], json!(["k.t"]), "{report}");
     assert_eq!(rows_of(&home, all), saved);
     // What was imported survives the process, and the next reset knows no counts of it.
     home.helenus(&["baseline", "restore", "c", "one"]).ok();
     assert_eq!(rows_of(&home, all), saved);
-    let told = reset(&home);
-    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
+    let report = reset(&home);
+    assert_eq!(report["refilled"], json!(["k.t"]), "{report}");
     assert_eq!(rows_of(&home, all), saved);
     home.helenus(&["baseline", "verify", "c", "one"]).ok();
     home.helenus(&["baseline", "rm", "c", "one"]).ok();

@@ -185,7 +185,7 @@ fn bench(home: &Home, secrets: &Arc<Secrets>) -> Said {
     said
 }
 
-fn nothing_told(home: &Home, secrets: &Arc<Secrets>) {
+fn no_secret_is_shown(home: &Home, secrets: &Arc<Secrets>) {
     let said = bench(home, secrets);
     let report = said.json();
     let phases = report["result"]["phases"].as_array().expect("phases");
@@ -295,7 +295,7 @@ pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
     let (host, port) = (addr.ip().to_string(), addr.port().to_string());
     let ours = home.helenus(&["guard", "--hosts", &host, "--port", &port]);
     assert!(ours.ok().stdout.starts_with("ours: c"));
-    nothing_told(&home, &secrets);
+    no_secret_is_shown(&home, &secrets);
     if let Some(python) = python() {
         let output = Command::new(python)
             .args(["-c", DRIVER, &state.plan.folder])

@@ -56,8 +56,8 @@ fn jmx_and_a_program(home: &Home) {
     let line = fs_err::read_to_string(&file).expect("a file");
     let (user, password) = line.trim().split_once(' ').expect("two words");
     assert_eq!(user, text("user"));
-    let told = home.helenus(&["jmx", "c/node1"]).ok();
-    for said in [&said.stdout, &told.stdout] {
+    let text_form = home.helenus(&["jmx", "c/node1"]).ok();
+    for said in [&said.stdout, &text_form.stdout] {
         assert!(!said.contains(password), "the password is printed");
     }
     let script = "echo $CASSANDRA_CONTACT_POINTS:$CASSANDRA_PORT; nodetool version";

@@ -219,18 +219,18 @@ pub(crate) fn each_pair_is_checked_right_or_not_at_all() {
             continue;
         }
         let failed = failed(&report);
-        let told = &report["result"]["unchecked"];
-        let told = match told.is_null() {
+        let reported = &report["result"]["unchecked"];
+        let reported = match reported.is_null() {
             true => String::new(),
-            false => told.to_string(),
+            false => reported.to_string(),
         };
         let fits = match unchecked {
-            "" => told.is_empty(),
-            words => told.contains(words),
+            "" => reported.is_empty(),
+            words => reported.contains(words),
         };
         if !failed.is_empty() || !fits {
             wrong.push(format!(
-                "{insert}\n{query}\nfailed: {failed}\nunchecked: {told}, not {unchecked}"
+                "{insert}\n{query}\nfailed: {failed}\nunchecked: {reported}, not {unchecked}"
             ));
         }
     }
