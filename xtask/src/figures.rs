@@ -119,12 +119,12 @@ fn renewed(root: &Path, page: &str) -> Result<String, Box<dyn Error>> {
         if fenced || !line.starts_with(OPEN) {
             continue;
         }
-        let told = |e: Box<dyn Error>| format!("line {}: {e}", at + 1);
-        let text = block(root, line).map_err(told)?;
+        let at_line = |e: Box<dyn Error>| format!("line {}: {e}", at + 1);
+        let text = block(root, line).map_err(at_line)?;
         anew.push_str(text.trim_matches('\n'));
         anew.push('\n');
         if !lines.any(|(_, line)| line == CLOSE) {
-            return Err(told(format!("no {CLOSE} behind it").into()).into());
+            return Err(at_line(format!("no {CLOSE} behind it").into()).into());
         }
         anew.push_str(CLOSE);
         anew.push('\n');

@@ -152,12 +152,12 @@ fn page(source: &Source, entry: &Entry, version: u32) -> Result<String, Box<dyn 
         let keys = shape.silent.join(", ");
         return Err(format!("{name}: no documentation of {keys}").into());
     }
-    let told = match way {
+    let origin = match way {
         Way::Kept => format!("Kept in: {place}."),
         _ => format!("Printed by: {place}."),
     };
     Ok(format!(
-        "# helenus.{name}/{version}\n\n{MADE}\n{told} [All formats](../formats.md).\n\n{keys}"
+        "# helenus.{name}/{version}\n\n{MADE}\n{origin} [All formats](../formats.md).\n\n{keys}"
     ))
 }
 

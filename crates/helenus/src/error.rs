@@ -152,7 +152,7 @@ impl CommandError {
     /// As a program reads it: one line of JSON on standard error.
     pub(crate) fn json(&self) -> String {
         #[derive(serde::Serialize)]
-        struct Told<'a> {
+        struct ErrorReport<'a> {
             format: Format,
             /// The exit code.
             exit_code: u8,
@@ -165,7 +165,7 @@ impl CommandError {
             /// What to do.
             hint: Option<&'a str>,
         }
-        let told = Told {
+        let report = ErrorReport {
             format: Format::new("error", 1),
             exit_code: self.code,
             error: &self.message,
@@ -173,7 +173,7 @@ impl CommandError {
             log: &self.lines,
             hint: self.hint.as_deref(),
         };
-        let line = serde_json::to_string(&told).unwrap_or_else(|error| error.to_string());
+        let line = serde_json::to_string(&report).unwrap_or_else(|error| error.to_string());
         format!("{line}\n")
     }
 

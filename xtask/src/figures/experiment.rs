@@ -221,7 +221,7 @@ fn runs(own: &Experiment, rows: &[Row]) -> Result<(Vec<PlannedRun>, Vec<Fact>), 
     Ok((runs, facts))
 }
 
-fn fact(planned: Planned, told: Verdict, rows: &[&Row]) -> Fact {
+fn fact(planned: Planned, stated: Verdict, rows: &[&Row]) -> Fact {
     let first = rows[0];
     let beside = |what: &str| {
         let row = rows.iter().find(|row| cell(row, "measure") == what);
@@ -248,9 +248,9 @@ fn fact(planned: Planned, told: Verdict, rows: &[&Row]) -> Fact {
     }
     let late = doubts.iter().any(|doubt| doubt.starts_with(LATE));
     let has = |kind: DoubtKind| doubts.iter().any(|doubt| doubt == kind.text());
-    let verdict = match told {
+    let verdict = match stated {
         Verdict::Invalid if late && !SPOILS.into_iter().any(has) => Verdict::Caution,
-        told => told,
+        other => other,
     };
     let scheduled = |phase: &&String| {
         let of = values.get(*phase);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// Places that have a row of their own; those behind are told together.
+/// Places that have a row of their own; those behind share one row.
 const ALONE: usize = 4;
 
 /// Throughput of each place in a life against the mean of its settings, over the lives of the main stage and of its twins.

@@ -30,8 +30,8 @@ pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
         logs.len(),
         number(medians[0], Some(1)),
         number(medians[1], Some(1)),
-        told(&logs)?,
-        told(&logs[1..])?,
+        ratio_text(&logs)?,
+        ratio_text(&logs[1..])?,
     ))
 }
 
@@ -44,7 +44,7 @@ fn values(noted: &str, side: &str) -> Vec<f64> {
 }
 
 /// Mean ratio with its interval, in percent.
-fn told(logs: &[f64]) -> Result<String, Box<dyn Error>> {
+fn ratio_text(logs: &[f64]) -> Result<String, Box<dyn Error>> {
     let found = interval(logs).ok_or("too few pairs")?;
     let percent = |log: f64| {
         let percent = log.exp_m1() * 100.0;
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(values(noted, "ledger-off"), [10.5]);
         assert_eq!(values(noted, "ledger-on"), [11.5]);
         assert!(
-            told(&[0.0, 0.1, -0.1])
+            ratio_text(&[0.0, 0.1, -0.1])
                 .unwrap()
                 .starts_with("0.0 % more (95 % interval: ")
         );

@@ -164,7 +164,7 @@ pub(super) fn number(value: f64, decimals: Option<usize>) -> String {
     let size = value.abs();
     let (value, decimals) = match decimals {
         Some(decimals) => (value, decimals),
-        // Also of numbers above a thousand three digits are told: the fourth is noise.
+        // Numbers above a thousand have three significant digits, too: the fourth is noise.
         None if size >= 999.5 => {
             let unit = 10_f64.powf(size.log10().floor() - 2.0);
             ((value / unit).round() * unit, 0)
@@ -191,15 +191,15 @@ mod tests {
             of_values("start", &[("a", 1.0), ("a", 3.0), ("a", 2.5), ("b", 10.0)]),
             of_values("start", &[("a", 7.25)]),
         ];
-        let told = |template: &str| filled(template, &journals).unwrap();
-        assert_eq!(told("x {spread a.wall_s .2} s"), "x 2.50 (1.00 to 3.00) s");
-        assert_eq!(told("{range a.wall_s .1} {n a.wall_s}"), "1.0 to 3.0 3");
-        assert_eq!(told("{above a.wall_s 2} {zeros a.wall_s}"), "2 0");
-        assert_eq!(told("{ratio a.wall_s b.wall_s .2}"), "0.25");
-        assert_eq!(told("{less b.wall_s a.wall_s + .1}"), "+7.5");
-        assert_eq!(told("{bars b.wall_s /4}"), "███");
-        assert_eq!(told("{median 2#a.wall_s *1000}"), "7,250");
-        assert_eq!(told("{most *.wall_s .0} {most *.@load .1}"), "10 1.0");
+        let fill = |template: &str| filled(template, &journals).unwrap();
+        assert_eq!(fill("x {spread a.wall_s .2} s"), "x 2.50 (1.00 to 3.00) s");
+        assert_eq!(fill("{range a.wall_s .1} {n a.wall_s}"), "1.0 to 3.0 3");
+        assert_eq!(fill("{above a.wall_s 2} {zeros a.wall_s}"), "2 0");
+        assert_eq!(fill("{ratio a.wall_s b.wall_s .2}"), "0.25");
+        assert_eq!(fill("{less b.wall_s a.wall_s + .1}"), "+7.5");
+        assert_eq!(fill("{bars b.wall_s /4}"), "███");
+        assert_eq!(fill("{median 2#a.wall_s *1000}"), "7,250");
+        assert_eq!(fill("{most *.wall_s .0} {most *.@load .1}"), "10 1.0");
         for wrong in [
             "{median c.wall_s}",
             "{median a}",

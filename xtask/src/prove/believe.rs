@@ -111,7 +111,7 @@ impl Believe<'_> {
             failures += usize::from(matches!(line, Line::Failed { .. }));
             let done = round + 1 - had;
             let left = begin.elapsed() / done as u32 * (trials - round - 1) as u32;
-            println!("{}; {} s left", told(&line), left.as_secs());
+            println!("{}; {} s left", summary(&line), left.as_secs());
             journal.append(line)?;
             if failures >= FAILURES_MOST {
                 return Err(format!("{failures} trials failed: {}", journal.path.display()).into());
@@ -124,7 +124,7 @@ impl Believe<'_> {
         let pool = self.journal("believe-pool")?;
         let live = self.journal("believe-live")?;
         let (mut text, mut holds) = tables::pool(&pool, &pool::SETTLED)?;
-        // Told for what it is; nothing is held to it.
+        // Printed for what it is; nothing is held to it.
         text.push_str(&tables::pool(&pool, &pool::COMPILING)?.0);
         let compiling = pool.trials(pool::COMPILING.variant).len();
         latte_table(self.rig, compiling, tables::SEED, &mut text)?;
@@ -136,7 +136,7 @@ impl Believe<'_> {
 }
 
 /// A trial in one line.
-fn told(line: &Line) -> String {
+fn summary(line: &Line) -> String {
     match line {
         Line::Trial {
             variant,

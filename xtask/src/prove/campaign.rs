@@ -44,7 +44,7 @@ pub(crate) struct Campaign {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bar {
     pub(crate) rule: Rule,
-    /// An aim is told, but does not decide the exit code.
+    /// An aim is reported, but does not decide the exit code.
     pub(crate) aim: bool,
 }
 

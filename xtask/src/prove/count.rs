@@ -356,21 +356,21 @@ fn theirs(rig: &Rig, how: &str) -> Result<Measures, Box<dyn Error>> {
     ]))
 }
 
-/// Partitions that are not told, told twice, or told with another number of rows.
+/// Partitions that are not printed, printed twice, or printed with another number of rows.
 fn wrong(found: impl Iterator<Item = (u64, u64)>) -> u64 {
-    let mut told: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut printed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (partition, rows) in found {
-        told.entry(partition).or_default().push(rows);
+        printed.entry(partition).or_default().push(rows);
     }
     let truth = truth();
     let mut wrong = 0;
     for (partition, rows) in truth.iter().enumerate() {
-        let right = told
+        let right = printed
             .remove(&(partition as u64))
-            .is_some_and(|told| told == [*rows]);
+            .is_some_and(|counts| counts == [*rows]);
         wrong += u64::from(!right);
     }
-    wrong + told.len() as u64
+    wrong + printed.len() as u64
 }
 
 #[cfg(test)]

@@ -142,8 +142,8 @@ pub(super) fn answered(mut command: Command) -> Result<Vec<u8>, Box<dyn Error>> 
 }
 
 fn json(rig: &Rig, args: &[&str]) -> Result<Value, Box<dyn Error>> {
-    let told = whole(rig, &[args, &["--format", "json"]].concat())?;
-    Ok(serde_json::from_slice(&told)?)
+    let output = whole(rig, &[args, &["--format", "json"]].concat())?;
+    Ok(serde_json::from_slice(&output)?)
 }
 
 fn number(yes: bool) -> f64 {

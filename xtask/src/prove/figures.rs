@@ -1,4 +1,4 @@
-//! What pages are told of the campaigns' raw files: values of a journal that is only read, bars, and the tables of a campaign.
+//! What pages get from the campaigns' raw files: values of a journal that is only read, bars, and a campaign's tables.
 //! Refuses to write: a page's figure changes no raw file.
 
 use super::campaign::Campaign;

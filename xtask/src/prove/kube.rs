@@ -24,7 +24,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, cut, start, inside, secured, operated, volumes, experiment, spread; kube --list prints more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -76,7 +76,7 @@ const PARTS: [Part; 11] = [
     part("spread", spread::ABOUT, spread::run),
 ];
 
-/// Runs the parts that were named, or all, and tells whether everything holds. What was not run does not hold.
+/// Runs the parts that were named, or all, and answers whether everything holds. What was not run does not hold.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     if words == ["--list"] {
         for part in &PARTS {
@@ -93,7 +93,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
         println!("\n{}: {}", part.name, part.about);
         let mut sheet = Sheet::open(&lab, part.name)?;
         if let Err(error) = (part.run)(&lab, &mut sheet) {
-            sheet.told(
+            sheet.record(
                 "the part ran to its end",
                 Verdict::Fails,
                 &error.to_string(),

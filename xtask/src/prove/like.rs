@@ -49,7 +49,7 @@ impl Trial {
     }
 }
 
-/// Runs what is missing or did not hold, and tells whether all nodes report what was said.
+/// Runs what is missing or did not hold, and answers whether all nodes report what was said.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     let fresh = words == ["--fresh"];
     if !fresh && !words.is_empty() {

@@ -123,7 +123,7 @@ fn killed(
     }
 }
 
-/// What a load raises, as the node itself tells it.
+/// What a load raises, as the node itself reports it.
 fn settings(rig: &Rig) -> Result<Vec<Value>, Box<dyn Error>> {
     let state = rig.context.clusters.load(NAME)?;
     let mbeans = Mbeans::of(&rig.context, &state, "node1")?;

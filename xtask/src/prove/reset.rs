@@ -24,7 +24,7 @@ const ROWS: usize = 100_000;
 /// table holds is what counts.
 const OF_A_BATCH: usize = 100;
 
-/// Resets of a young node, told apart: neither its compilers nor a person's patience is at its best.
+/// Resets of a young node, which are measured apart: neither its compilers nor a person's patience is at its best.
 const YOUNG: usize = 20;
 
 /// Resets of one trial after these; five trials make the hundred.

@@ -198,7 +198,7 @@ pub(crate) fn since_boot() -> Duration {
 /// Knocks at an address until a SELECT on system.local is answered; the moment of the answer.
 ///
 /// # Errors
-/// `died` tells why nobody will answer any more, or `within` passed.
+/// `died` says why nobody will answer any more, or `within` passed.
 pub(crate) fn first_reply(
     address: SocketAddr,
     within: Duration,

@@ -175,11 +175,11 @@ fn ours(rig: &Rig, words: &[String]) -> Result<Counted, Box<dyn Error>> {
     let mut all = vec!["stress", "--cluster", NAME, "--format", "json"];
     all.extend(words.iter().map(String::as_str));
     let output = rig.command(&all).output()?;
-    let told: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+    let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         let said = String::from_utf8_lossy(&output.stderr);
         format!("helenus stress: {error}: {}", said.trim())
     })?;
-    let total = &told["runs"][0]["result"]["phases"][0]["total"];
+    let total = &report["runs"][0]["result"]["phases"][0]["total"];
     let number = |name: &str| total[name].as_f64().unwrap_or_default();
     let failed = total["failed"].as_object();
     let errors = failed.map_or(0.0, |all| all.values().filter_map(Value::as_f64).sum());
@@ -189,7 +189,7 @@ fn ours(rig: &Rig, words: &[String]) -> Result<Counted, Box<dyn Error>> {
         partitions: number("partitions"),
         rows_an_operation: number("rows") / operations.max(1.0),
         errors,
-        ended: output.status.success() && told["success"] == true,
+        ended: output.status.success() && report["success"] == true,
     })
 }
 

@@ -135,7 +135,7 @@ fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     })
 }
 
-/// What the benches of a trial told.
+/// What the benches of a trial reported.
 #[derive(Debug, Default)]
 struct Seen {
     rates: Vec<(&'static str, f64)>,

@@ -68,8 +68,8 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     };
     let plan = NetworkPlan::of(&flags.topology()?, variant)?.ok_or("no network")?;
     let folder = tempfile::tempdir()?;
-    let told = |error: NetError| with_causes(&error);
-    client::start(folder.path(), &plan, &rig.helenus, true).map_err(told)?;
+    let causes = |error: NetError| with_causes(&error);
+    client::start(folder.path(), &plan, &rig.helenus, true).map_err(causes)?;
     let watch = Watch::begin()?;
     let measures = Keeper::call(folder.path()).and_then(|keeper| match variant {
         "packets" => packets(&keeper),
@@ -79,7 +79,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     let pressure = watch.end(0.0)?;
     client::end(folder.path())?;
     Ok(Outcome {
-        measures: measures.map_err(told)?,
+        measures: measures.map_err(causes)?,
         pressure,
     })
 }

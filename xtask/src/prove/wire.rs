@@ -263,8 +263,8 @@ fn measure_latte(rig: &Rig, point: &str, shape: Shape) -> Result<Shown, Box<dyn 
     if !status.success() {
         return Err(format!("latte: {status}").into());
     }
-    let told: Value = serde_json::from_str(&fs::read_to_string(&report)?)?;
-    let result = &told["result"];
+    let parsed: Value = serde_json::from_str(&fs::read_to_string(&report)?)?;
+    let result = &parsed["result"];
     let number = |value: &Value| {
         let value = value.get("value").unwrap_or(value);
         value

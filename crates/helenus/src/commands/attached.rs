@@ -20,9 +20,9 @@ pub(crate) fn load() -> ExitCode {
     let (Some(secrets), Ok((input, relay))) = (secrets, std::io::pipe()) else {
         return ExitCode::from(code::USAGE);
     };
-    let (tell, told) = channel();
+    let (tell, nobody_there) = channel();
     std::thread::spawn(move || hand_on(relay, &tell));
-    serve(input, &secrets, &told)
+    serve(input, &secrets, &nobody_there)
 }
 
 #[expect(

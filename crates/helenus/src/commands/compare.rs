@@ -166,7 +166,7 @@ fn minutes(time: Duration) -> String {
     }
 }
 
-/// `helenus.ab-plan/1`: what `--dry-run` tells.
+/// `helenus.ab-plan/1`: what `--dry-run` prints.
 #[derive(Serialize)]
 struct AbPlan<'a> {
     format: Format,

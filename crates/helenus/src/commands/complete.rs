@@ -197,7 +197,7 @@ fn typed_before() -> Vec<String> {
         .skip(2)
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    // The place of the word that is typed, the program's name included; the last one where the shell tells none.
+    // The place of the word that is typed, the program's name included; the last one where the shell passes none.
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok();
     let index = index.and_then(|text| text.parse::<usize>().ok());
     let before = index.unwrap_or(words.len()).saturating_sub(1);

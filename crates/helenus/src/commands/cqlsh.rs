@@ -156,7 +156,7 @@ fn installed(context: &Context) -> Option<std::path::PathBuf> {
     env.find_program("cqlsh")
 }
 
-/// What a tool on disk becomes: an installed cqlsh that is told the node by its own variables, so that a host among
+/// What a tool on disk becomes: an installed cqlsh that gets the node from cqlsh's variables, so that a host among
 /// the arguments wins as it always does; without one, the statements of -e and -f run here.
 pub(crate) fn on_disk(
     target: &str,

@@ -1,5 +1,5 @@
 //! `helenus env`: contact points, paths and a nodetool on PATH, for shells, CI and drivers.
-//! Refuses secrets: where a cluster asks for a password, the path of its file is told.
+//! Refuses secrets: where a cluster asks for a password, the path of its file is printed.
 
 use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;

@@ -18,7 +18,7 @@ pub(crate) fn run(flags: &Exec, context: &Context) -> Result<u8, CommandError> {
     let state = context.clusters.load(&target.cluster)?;
     let space = space(&state, target.node.as_deref())?;
     if state.plan.network.is_some() {
-        // That there is none is told here, in words, and not by the process that would enter it.
+        // A missing network is reported here, in words, and not by the process that would enter it.
         let folder = Path::new(&state.plan.folder);
         let _there = Keeper::call(folder)?;
     }

@@ -1,4 +1,4 @@
-//! `helenus fault`, `helenus heal`: faults made, told and undone.
+//! `helenus fault`, `helenus heal`: faults made, listed and undone.
 //! Refuses to leave a fault behind that it was to end.
 
 use crate::cli::fault::{FaultFlags, Heal};
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A fault as it is printed.
 #[derive(Debug, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct PrintedFault {
     /// In the words that make it.
     words: String,
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct Told {
     abandoned: bool,
 }
 
-impl Told {
+impl PrintedFault {
     fn of(one: Standing) -> Self {
         Self {
             words: one.entry.fault.to_string(),
@@ -58,7 +58,7 @@ struct Listed {
     /// The cluster.
     cluster: String,
     /// Faults that were made and not healed.
-    faults: Vec<Told>,
+    faults: Vec<PrintedFault>,
 }
 
 impl Answers for Listed {
@@ -200,12 +200,15 @@ fn list(state: &ClusterState, context: &Context, ui: &Ui) -> Result<u8, CommandE
 }
 
 /// The faults of a cluster that were made and not healed.
-pub(crate) fn standing(state: &ClusterState, context: &Context) -> Result<Vec<Told>, CommandError> {
+pub(crate) fn standing(
+    state: &ClusterState,
+    context: &Context,
+) -> Result<Vec<PrintedFault>, CommandError> {
     let standing = context.faults(state)?;
-    Ok(standing.into_iter().map(Told::of).collect())
+    Ok(standing.into_iter().map(PrintedFault::of).collect())
 }
 
-/// Tells what somebody did to a cluster that is about to be measured: its numbers are numbers of that.
+/// Warns of what somebody did to a cluster that is about to be measured: its numbers are numbers of that.
 pub(crate) fn caution(
     state: &ClusterState,
     context: &Context,
@@ -222,7 +225,7 @@ pub(crate) fn caution(
 }
 
 /// A line for each fault that holds, below what else is printed of a cluster.
-pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
+pub(crate) fn notes(cluster: &str, faults: &[PrintedFault]) -> String {
     let mut text = String::new();
     for one in faults.iter().filter(|one| one.holds) {
         text.push_str(&format!(
@@ -239,7 +242,7 @@ pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
     text
 }
 
-fn table(faults: &[Told]) -> String {
+fn table(faults: &[PrintedFault]) -> String {
     let mut table = Table::new(&["fault", "reaches", ">since", ">ends in", "state"]);
     let now = now_unix_ms();
     let time = |ms: u64| human_duration(Duration::from_millis(ms));

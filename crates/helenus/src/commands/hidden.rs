@@ -13,19 +13,19 @@ use std::process::ExitCode;
 
 /// Becomes a node; whoever started us finds the reason of a failure in the node's console log.
 pub(crate) fn node(launch: &Path) -> ExitCode {
-    told(helenus_cluster::shim::run(launch))
+    launch_failure(helenus_cluster::shim::run(launch))
 }
 
 /// Becomes a tool that ends with whoever started it.
 pub(crate) fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> ExitCode {
-    told(helenus_cluster::shim::leashed(parent, program, arguments))
+    launch_failure(helenus_cluster::shim::leashed(parent, program, arguments))
 }
 
 /// Holds a cluster's network; whoever started us reads how that began.
 pub(crate) fn keep(folder: &Path) -> ExitCode {
     match helenus_cluster::net::keep::run(folder) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => told(Err(error)),
+        Err(error) => launch_failure(Err(error)),
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn within(
     program: &OsString,
     arguments: &[OsString],
 ) -> ExitCode {
-    told(helenus_cluster::shim::within(
+    launch_failure(helenus_cluster::shim::within(
         cluster, space, program, arguments,
     ))
 }
@@ -109,7 +109,7 @@ fn section(command: &clap::Command, typed: &[String], text: &mut String) {
 /// The width of help where there is no terminal.
 const HELP_WIDTH: usize = 100;
 
-fn told(failure: std::io::Result<Infallible>) -> ExitCode {
+fn launch_failure(failure: std::io::Result<Infallible>) -> ExitCode {
     use std::io::Write as _;
     match failure {
         Ok(never) => match never {},

@@ -1,5 +1,5 @@
 //! `helenus history`: what was measured, listed, shown, tagged, removed and exported.
-//! Refuses to remove what is under way or tagged without being told, and to write over a file unasked.
+//! Refuses to remove what is under way or tagged, and to write over a file, unless a flag asks for it.
 
 pub(crate) mod export;
 pub(crate) mod show;
@@ -269,7 +269,7 @@ fn prune(
     Ok(0)
 }
 
-/// Tells which runs meet the conditions and stay, because something under way will read them again.
+/// Reports which runs meet the conditions and stay, because something under way will read them again.
 fn left_alone(staying: &[RunSummary], held: &BTreeMap<RunId, String>, ui: &Ui) {
     let mut by_holder: BTreeMap<&str, Vec<RunId>> = BTreeMap::new();
     for (id, by) in staying.iter().filter_map(|run| held.get_key_value(&run.id)) {

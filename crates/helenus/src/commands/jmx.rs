@@ -1,5 +1,5 @@
 //! `helenus jmx`: a node's JMX opened, and how a client gets in.
-//! Refuses to print the password: where it stands is told.
+//! Refuses to print the password, only where it stands.
 
 use crate::cli::Jmx;
 use crate::error::CommandError;

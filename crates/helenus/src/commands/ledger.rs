@@ -1,4 +1,4 @@
-//! `helenus ledger`: what became of each write of a run, told and read back.
+//! `helenus ledger`: what became of each write of a run, listed and read back.
 //! Refuses to judge a key: the model does.
 
 mod render;
@@ -76,8 +76,8 @@ fn checked(flags: &Check, context: &Context, ui: &Ui) -> Result<u8, CommandError
         keep: flags.lost,
     };
     let progress = ui.progress("reading keys back");
-    let mut told = |done, all| progress.at(done, all);
-    let report = check(&place, &file, &request, &context.cancel, &mut told);
+    let mut on_progress = |done, all| progress.at(done, all);
+    let report = check(&place, &file, &request, &context.cancel, &mut on_progress);
     drop(progress);
     let (mut report, broke_off) = report.map_err(failure)?;
     report.run = run;

@@ -156,7 +156,7 @@ struct ClusterView {
     nodes: Vec<Listing>,
     /// Faults that were made and not healed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    faults: Vec<fault::Told>,
+    faults: Vec<fault::PrintedFault>,
 }
 
 /// A node with its memory by kind.

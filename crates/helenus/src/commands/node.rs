@@ -4,7 +4,7 @@
 use crate::cli::node::{
     NodeAdd, NodeFlags, NodeLeave, NodeRemove, NodeReplace, NodeVerb, NodeWhat,
 };
-use crate::commands::status::{Shown, not_told};
+use crate::commands::status::{Shown, not_shown};
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// A change, as programs read it.
 #[derive(Serialize)]
-struct Told {
+struct ChangeReport {
     format: Format,
     /// What was done.
     verb: &'static str,
@@ -49,7 +49,7 @@ struct Told {
     cql_port: u16,
 }
 
-impl Answers for Told {
+impl Answers for ChangeReport {
     fn answer(&self) -> String {
         let (cluster, place) = (&self.cluster, &self.node);
         let Place {
@@ -70,7 +70,7 @@ impl Answers for Told {
     }
 }
 
-impl Told {
+impl ChangeReport {
     /// What became of the node, or would.
     fn done(&self) -> String {
         let name = &self.node.name;
@@ -223,14 +223,14 @@ impl<'a> Work<'a> {
             before,
             begin: Instant::now(),
         };
-        // An unknown keyspace is told before anything is done.
+        // An unknown keyspace is reported before anything is done.
         work.shown(&work.before)?;
         Ok(work)
     }
 
     fn shown(&self, view: &ClusterView) -> Result<Shown, CommandError> {
         let keyspace = self.flags.keyspace.as_deref();
-        Shown::of(view, keyspace).map_err(|error| not_told(&error, view))
+        Shown::of(view, keyspace).map_err(|error| not_shown(&error, view))
     }
 
     fn end(
@@ -250,7 +250,7 @@ impl<'a> Work<'a> {
             (change, after)
         };
         let (before, after) = (self.shown(&self.before)?, self.shown(&after)?);
-        let told = Told {
+        let report = ChangeReport {
             format: Format::new("node-change", 1),
             verb: self.verb,
             cluster: self.cluster.to_owned(),
@@ -264,7 +264,7 @@ impl<'a> Work<'a> {
             cql_port: change.state.plan.ports.cql,
         };
         let tables = (before.printed.stdout, after.printed.stdout);
-        self.ui.result(&told, || text(&told, tables));
+        self.ui.result(&report, || text(&report, tables));
         Ok(0)
     }
 }
@@ -297,16 +297,16 @@ fn expected(before: &ClusterView, planned: &Change) -> ClusterView {
     }
 }
 
-fn text(told: &Told, (before, after): (String, String)) -> String {
-    let mut text = told.answer();
-    let tokens = told.node.tokens.join(", ");
-    if told.dry_run && told.verb == "add" && !tokens.is_empty() {
+fn text(report: &ChangeReport, (before, after): (String, String)) -> String {
+    let mut text = report.answer();
+    let tokens = report.node.tokens.join(", ");
+    if report.dry_run && report.verb == "add" && !tokens.is_empty() {
         text.push_str(&format!("\ntokens: {tokens}"));
     }
-    let then = if told.dry_run { "would be" } else { "now" };
+    let then = if report.dry_run { "would be" } else { "now" };
     let (before, after) = (before.trim_end(), after.trim_end());
     text.push_str(&format!("\n\nbefore\n{before}\n\n{then}\n{after}\n"));
-    if told.dry_run {
+    if report.dry_run {
         text.push_str("\nnothing was done (--dry-run)\n");
     }
     text

@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Nodetool, context: &Context, ui: &Ui) -> Result<u8, Co
     let arguments: Vec<String> = words.jvm.into_iter().chain(words.verb).collect();
     let mut command = nodetool::command(&state, &node, &arguments)?;
     if !rustix::termios::isatty(rustix::stdio::stdout()) {
-        // Java tells nobody that its output is lost: whoever keeps it would keep half of it.
+        // Java does not report that its output is lost: whoever keeps it would keep half of it.
         return relay::run(&command, context, ui);
     }
     // Becomes the tool: its words, its signals, its exit code.

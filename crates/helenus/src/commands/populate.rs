@@ -34,17 +34,17 @@ pub(crate) fn run(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, Co
         Some(_) => None,
     };
     let mut live = Live::new(ui);
-    let told = populate::populate(context, &request, &mut |event| live.see(&event));
+    let populated = populate::populate(context, &request, &mut |event| live.see(&event));
     drop(live);
-    let told = told.map_err(|error| {
+    let populated = populated.map_err(|error| {
         let failure = failure(error);
         match (failure.code, goes_on(context, &request)) {
             (code::INTERRUPTED, Some(hint)) => failure.hint(hint),
             _ => failure,
         }
     })?;
-    ui.result(&told, || text(&told));
-    let whole = told.verified.as_ref().is_none_or(Verified::is_whole);
+    ui.result(&populated, || text(&populated));
+    let whole = populated.verified.as_ref().is_none_or(Verified::is_whole);
     Ok(if whole { 0 } else { code::BAR })
 }
 
@@ -152,14 +152,14 @@ pub(crate) fn failure(error: PopulateError) -> CommandError {
 fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     /// What was put back.
     #[derive(Serialize)]
-    struct Told {
+    struct RestoredSettings {
         format: Format,
         /// The cluster.
         cluster: String,
         /// Settings that are as they were again.
         put_back: Vec<PutBack>,
     }
-    impl Answers for Told {
+    impl Answers for RestoredSettings {
         fn answer(&self) -> String {
             match self.put_back.len() {
                 0 => "nothing to restore".to_owned(),
@@ -182,13 +182,13 @@ fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandE
         });
         return Ok(0);
     }
-    let told = Told {
+    let restored = RestoredSettings {
         format: Format::new("put-back", 1),
         cluster: cluster.to_owned(),
         put_back: populate::put_back(context, cluster)?,
     };
-    ui.result(&told, || match &told.put_back[..] {
-        [] => told.answer() + "\n",
+    ui.result(&restored, || match &restored.put_back[..] {
+        [] => restored.answer() + "\n",
         all => all
             .iter()
             .map(|one| format!("{}\n", setting(one)))
@@ -293,13 +293,13 @@ impl Answers for Populated {
 }
 
 /// What is there.
-fn there(told: &Populated) -> String {
+fn there(populated: &Populated) -> String {
     format!(
         "{} in {}: {} partitions, seed {}",
-        told.workload,
-        told.cluster,
-        thousands(told.partitions),
-        told.seed
+        populated.workload,
+        populated.cluster,
+        thousands(populated.partitions),
+        populated.seed
     )
 }
 
@@ -325,38 +325,38 @@ fn read_back(verified: Option<&Verified>) -> String {
     }
 }
 
-fn text(told: &Populated) -> String {
-    let mut text = there(told) + "\n";
+fn text(populated: &Populated) -> String {
+    let mut text = there(populated) + "\n";
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
     };
-    if let Some(on) = &told.on {
+    if let Some(on) = &populated.on {
         line(format!("from inside: {on}"));
     }
-    if told.from > 0 {
+    if populated.from > 0 {
         line(format!(
             "resumed at partition {}; those before it were acknowledged",
-            thousands(told.from)
+            thousands(populated.from)
         ));
     }
-    if told.sent > 0 {
-        let repeated = match told.repeated {
+    if populated.sent > 0 {
+        let repeated = match populated.repeated {
             0 => String::new(),
             n => format!(", {} sent again", thousands(n)),
         };
         line(format!(
             "sent {} operations with {} rows in {:.1} s{repeated}; flushed, and no compaction left after {:.1} s",
-            thousands(told.sent),
-            thousands(told.rows),
-            told.load_s,
-            told.settle_s
+            thousands(populated.sent),
+            thousands(populated.rows),
+            populated.load_s,
+            populated.settle_s
         ));
     }
-    for one in &told.put_back {
+    for one in &populated.put_back {
         line(setting(one));
     }
-    line(read_back(told.verified.as_ref()));
-    if let Some(found) = &told.verified {
+    line(read_back(populated.verified.as_ref()));
+    if let Some(found) = &populated.verified {
         checksum(found, &mut line);
     }
     text

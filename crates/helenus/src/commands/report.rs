@@ -1,5 +1,5 @@
 //! `helenus report`: a run or a comparison as one HTML file and a Markdown summary.
-//! Refuses to write over a file that is no report, unless told to.
+//! Refuses to write over a file that is no report, unless a flag asks for it.
 
 use crate::cli::report::Report;
 use crate::error::{CommandError, code};

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 /// What was done, and how long it took.
 #[derive(Serialize)]
-struct Told {
+struct ResetReport {
     #[serde(flatten)]
     reset: Reset,
     #[serde(skip)]
     took: Duration,
 }
 
-impl Answers for Told {
+impl Answers for ResetReport {
     fn answer(&self) -> String {
         let Reset {
             cluster,
@@ -55,43 +55,46 @@ pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, Comma
     let progress = ui.progress(&format!("cluster {name}"));
     let reset = reset(context, &name, flags.dry_run)?;
     drop(progress);
-    let told = Told {
+    let report = ResetReport {
         reset,
         took: begin.elapsed(),
     };
-    ui.result(&told, || text(&told.reset, told.answer()));
+    ui.result(&report, || text(&report.reset, report.answer()));
     Ok(0)
 }
 
-fn text(told: &Reset, answer: String) -> String {
+fn text(reset: &Reset, answer: String) -> String {
     let mut lines = Vec::new();
     let mut say = |line: String| lines.push(line);
-    told.changes.iter().for_each(|change| say(change.clone()));
-    told.truncated
+    reset.changes.iter().for_each(|change| say(change.clone()));
+    reset
+        .truncated
         .iter()
         .for_each(|table| say(format!("truncate {table}")));
-    for table in &told.refilled {
+    for table in &reset.refilled {
         say(format!("refill {table}"));
     }
-    told.roles
+    reset
+        .roles
         .iter()
         .for_each(|statement| say(statement.clone()));
-    for node in &told.hints {
+    for node in &reset.hints {
         say(format!("delete the hints of {node}"));
     }
-    for setting in &told.settings {
+    for setting in &reset.settings {
         say(format!(
             "set {} of {} from {} to {}",
             setting.attribute, setting.node, setting.from, setting.to
         ));
     }
-    for folder in &told.snapshots {
+    for folder in &reset.snapshots {
         say(format!("remove {}", folder.display()));
     }
-    for table in &told.remade {
+    for table in &reset.remade {
         say(format!("note: {table} is created again and has another id"));
     }
-    told.lost
+    reset
+        .lost
         .iter()
         .for_each(|lost| say(format!("note: {lost}")));
     say(answer);

@@ -49,7 +49,7 @@ impl Answers for Removed {
         match &self.removed[..] {
             [] if baselines.is_empty() => NONE.to_owned(),
             [] => format!("{verb} {}", plural(self.baselines.len(), "baseline")),
-            [one] => told(verb, one) + &baselines,
+            [one] => removal_text(verb, one) + &baselines,
             all => format!("{verb} {}{baselines}", plural(all.len(), "cluster")),
         }
     }
@@ -58,7 +58,7 @@ impl Answers for Removed {
 /// Where there is none.
 const NONE: &str = "no cluster to remove";
 
-fn told(verb: &str, one: &Removal) -> String {
+fn removal_text(verb: &str, one: &Removal) -> String {
     format!(
         "{verb} {}: {} ({} running), {} in {}",
         one.name,
@@ -170,7 +170,7 @@ fn text(removed: &Removed) -> String {
     let verb = removed.verb();
     let mut text = String::new();
     for one in &removed.removed {
-        text.push_str(&(told(verb, one) + "\n"));
+        text.push_str(&(removal_text(verb, one) + "\n"));
         for back in &one.puts_back {
             text.push_str(&(back.undone() + "\n"));
         }

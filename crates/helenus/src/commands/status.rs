@@ -28,12 +28,12 @@ pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
         (Err(error), None) => (ring_view::of_plan(&state).ok_or(error)?, Vec::new()),
         (read, _) => read?,
     };
-    let shown = Shown::of(&view, keyspace).map_err(|error| not_told(&error, &view))?;
+    let shown = Shown::of(&view, keyspace).map_err(|error| not_shown(&error, &view))?;
     let Shown { report, printed } = shown;
     let round_trips = round_trips(&state);
     // A journal that cannot be read is `fault`'s to tell.
     let faults = fault::standing(&state, context).unwrap_or_default();
-    let told = Told {
+    let output = StatusOutput {
         report: &report,
         round_trips: &round_trips,
         faults: &faults,
@@ -44,7 +44,7 @@ pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
             .filter_map(|node| Some((node.name.as_str(), node.pin.as_ref()?)))
             .collect(),
     };
-    ui.result(&told, || {
+    ui.result(&output, || {
         let notes = fault::notes(&state.plan.name, &faults);
         let nodes = state.plan.nodes.iter();
         let nodes = nodes.map(|node| (node.name.clone(), node.pin.clone(), node.folders.clone()));
@@ -79,7 +79,7 @@ impl Shown {
 }
 
 /// Why no status can be shown, with the nearest keyspace.
-pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError {
+pub(crate) fn not_shown(error: &StatusError, view: &ClusterView) -> CommandError {
     let known: Vec<String> = view.keyspaces.iter().map(|k| k.name.clone()).collect();
     let hint = match error {
         StatusError::NoKeyspace(_) if known.is_empty() => {
@@ -93,21 +93,21 @@ pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError 
 
 /// What the nodes say, and what was measured between their data centres.
 #[derive(Serialize)]
-struct Told<'a> {
+struct StatusOutput<'a> {
     #[serde(flatten)]
     report: &'a Report,
     /// Round trips between data centres that are apart.
     #[serde(skip_serializing_if = "<[Echo]>::is_empty")]
     round_trips: &'a [Echo],
     /// Faults that were made and not healed.
-    #[serde(skip_serializing_if = "<[fault::Told]>::is_empty")]
-    faults: &'a [fault::Told],
+    #[serde(skip_serializing_if = "<[fault::PrintedFault]>::is_empty")]
+    faults: &'a [fault::PrintedFault],
     /// Processors and NUMA nodes of those nodes that are bound to some.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pins: BTreeMap<&'a str, &'a Pin>,
 }
 
-impl Answers for Told<'_> {
+impl Answers for StatusOutput<'_> {
     fn answer(&self) -> String {
         let count = |reach: Reach| {
             let nodes = self.report.nodes.iter();
@@ -118,12 +118,12 @@ impl Answers for Told<'_> {
             (Reach::Down, "down"),
             (Reach::Unknown, "unknown"),
         ];
-        let told = reaches.iter().filter_map(|(reach, word)| {
+        let counts = reaches.iter().filter_map(|(reach, word)| {
             let nodes = count(*reach);
             (nodes > 0).then(|| format!("{nodes} {word}"))
         });
         let nodes = plural(self.report.nodes.len(), "node");
-        format!("{nodes}: {}", told.collect::<Vec<_>>().join(", "))
+        format!("{nodes}: {}", counts.collect::<Vec<_>>().join(", "))
     }
 }
 

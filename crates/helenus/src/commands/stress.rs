@@ -1,4 +1,4 @@
-//! `helenus stress`: a line of cassandra-stress read, carried out and told in its words.
+//! `helenus stress`: a line of cassandra-stress read, carried out and reported in its words.
 //! Refuses other exit codes than cassandra-stress has, but for an interrupt; doubts go to standard error.
 
 mod load;
@@ -268,17 +268,17 @@ impl Answers for Printed {
 
 /// What programs read at the end.
 #[derive(Serialize)]
-struct Told<'a> {
+struct StressReport<'a> {
     format: Format,
     /// The line as it was understood.
     stress: &'a Stress,
     /// Whether no operation failed that may not.
     success: bool,
     /// The runs.
-    runs: Vec<ToldRun<'a>>,
+    runs: Vec<PrintedRun<'a>>,
 }
 
-impl Answers for Told<'_> {
+impl Answers for StressReport<'_> {
     fn answer(&self) -> String {
         let Some(last) = self.runs.last() else {
             return "nothing was run".to_owned();
@@ -301,7 +301,7 @@ impl Answers for Told<'_> {
 }
 
 #[derive(Serialize)]
-struct ToldRun<'a> {
+struct PrintedRun<'a> {
     /// Its name in the history; none where it could not be kept.
     run: Option<String>,
     /// Threads that ran.
@@ -327,7 +327,7 @@ fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
             ..
         }
     );
-    let runs = stressed.runs.iter().map(|run| ToldRun {
+    let runs = stressed.runs.iter().map(|run| PrintedRun {
         run: run.finished.run.map(|id| id.to_string()),
         threads: run.threads,
         success: run.success,
@@ -339,7 +339,7 @@ fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
             .collect(),
         result: &run.finished.result,
     });
-    ui.json_value(&Told {
+    ui.json_value(&StressReport {
         format: Format::new("stress", 1),
         stress: &request.stress,
         success: stressed.runs.iter().all(|run| run.success),

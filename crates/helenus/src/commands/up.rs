@@ -196,7 +196,7 @@ pub(crate) fn schema(path: Option<&Path>) -> Result<Option<SchemaFile>, CommandE
     Ok(read?)
 }
 
-/// Tells which replications are not run as they were written.
+/// Reports which replications are not run as they were written.
 pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui) {
     for note in schema.into_iter().flat_map(|s| s.notes(plan)) {
         ui.note(&format!("note: {}: {}", note.place, note.fitted));

@@ -199,7 +199,7 @@ struct Watch {
 impl Watch {
     fn see(&mut self, name: &str, event: &Event, nodes: usize, shared: &mut Watcher<'_>) {
         match event {
-            // Told once, not once a cluster.
+            // Printed once, not once for each cluster.
             Event::NotLimited { .. } if self.not_limited => {}
             Event::NotLimited { .. } => {
                 self.not_limited = true;

@@ -29,7 +29,7 @@ pub(super) struct Pool {
 }
 
 /// The pool that is held to the bars: compiled by the first compiler alone, a node is settled after two seconds, so
-/// that a short run tells of the node and not of how far its compiler has come.
+/// that a short run shows the node and not how far its compiler has come.
 pub(super) const SETTLED: Pool = Pool {
     variant: "restart-c1",
     about: "preset dev with -XX:TieredStopAtLevel=1, 2 s of warm-up, 3 s of writes at 1,000/s",
@@ -124,7 +124,7 @@ pub(super) fn trial(rig: &Rig, pool: &Pool, round: usize) -> Result<Outcome, Box
     }
     rig.clear()?;
     let mut pressure = watch.end(0.0)?;
-    // Up and latte count as work here; what others did beside the measured stretch, the run itself tells.
+    // Up and latte count as work here; what others did during the measurement, the run itself reports.
     pressure.others = measures.get("foreign").copied().unwrap_or(pressure.others);
     Ok(Outcome { measures, pressure })
 }

@@ -1,5 +1,5 @@
 //! What `believe answer` says of its journals, as `docs/believe.md` has it: comparisons drawn from the pools, and live ones.
-//! Refuses a run that was not to be believed: its pair is left out, and told.
+//! Refuses a run that was not to be believed: its pair is left out, and counted.
 
 use super::{drawn, live, pool};
 use crate::prove::campaign::Measures;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The draws follow from it.
 pub(super) const SEED: Seed = Seed(20);
 
-/// Pairs of which the power is told.
+/// Pairs of which the power is printed.
 const PAIRS: usize = 10;
 
 /// False alarms at 5 %, as a share, within which a measure's intervals are as sure as they say.

@@ -188,11 +188,11 @@ impl Lab<'_> {
         let done = shown["progress"]["done"].as_u64();
         let planned = shown["progress"]["planned"].as_u64();
         let holds = output.status.success() && done.is_some() && done == planned;
-        let told = format!("{done:?} of {planned:?} runs; {last}");
+        let summary = format!("{done:?} of {planned:?} runs; {last}");
         self.found(
             "an experiment with two heaps runs to its end",
             holds,
-            &told,
+            &summary,
             Some(begin.elapsed()),
         )?;
         self.is_right("afterwards the nodes are as they were before")?;

@@ -1,5 +1,5 @@
 //! `prove kube cut`: what `kube fault cut` says of a network that ignores policies, of one that holds new connections only,
-//! and of one that holds every packet. The worker's kernel is told here what the policies say, as a network plugin does.
+//! and of one that holds every packet. Here the worker's kernel gets what the policies say, as from a network plugin.
 //! Refuses to call that a trial of any plugin.
 
 use super::Tried;
@@ -73,14 +73,14 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
         match (kind.0, node) {
             (Plugin::New | Plugin::All, None) => {
                 let said = format!("set {NODE} to the command that runs another one on the worker");
-                sheet.told(kind.1, Verdict::NotRun, &said)
+                sheet.record(kind.1, Verdict::NotRun, &said)
             }
             (_, node) => cut(lab, sheet, kind, node),
         }
     });
     let left = lab.remove(NAME)?;
     let what = format!("nothing of {NAME} is left");
-    sheet.told(&what, Verdict::of(left.is_empty()), &left.join(", "))?;
+    sheet.record(&what, Verdict::of(left.is_empty()), &left.join(", "))?;
     tried
 }
 
@@ -107,7 +107,7 @@ fn cut(
             let played = plays.join().map_err(|_| "the stand-in panicked")?;
             let said = played.as_ref().err().cloned().unwrap_or_default();
             let row = format!("{what}: the stand-in played to its end");
-            sheet.told(&row, Verdict::of(played.is_ok()), &said)?;
+            sheet.record(&row, Verdict::of(played.is_ok()), &said)?;
         }
         tried
     })
@@ -145,7 +145,7 @@ fn one(lab: &Lab, sheet: &mut Sheet, id: &str, (what, code, words): (&str, i32, 
         "all up and normal after {:.1} s",
         begin.elapsed().as_secs_f64()
     );
-    sheet.told(&format!("{what}: healed"), Verdict::of(healed), &said)
+    sheet.record(&format!("{what}: healed"), Verdict::of(healed), &said)
 }
 
 /// The policies of a cluster.
@@ -181,7 +181,7 @@ impl Node {
         }
     }
 
-    /// Holds packets as the policies say, until it is told to end.
+    /// Holds packets as the policies say, until `ends` is set.
     fn play(&self, plugin: Plugin, id: &str, ends: &AtomicBool) -> Tried {
         self.shell(&format!(
             "iptables -w -N {CHAIN} && iptables -w -I FORWARD -j {CHAIN}"

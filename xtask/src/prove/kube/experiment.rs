@@ -30,7 +30,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
         };
         let left = lab.remove(name)?;
         let what = format!("nothing of {name} is left");
-        sheet.told(&what, Verdict::of(left.is_empty()), &left.join(", "))?;
+        sheet.record(&what, Verdict::of(left.is_empty()), &left.join(", "))?;
         tried?;
     }
     Ok(())
@@ -45,7 +45,7 @@ fn whole(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
     let report = ran.json()?;
     let on = texts(&report["measured_on"]).join("; ");
     let place = format!("kube:{name}");
-    sheet.told(
+    sheet.record(
         "the report says where it ran",
         Verdict::of(on.contains(&place)),
         &without_context(&on),
@@ -56,7 +56,7 @@ fn whole(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
     let asked = |one: &&Value| one["measure"] == "throughput";
     let effects: Vec<&Value> = effects.into_iter().flatten().filter(asked).collect();
     let claimed = |one: &&Value| one["estimate"].is_object() && one["claim"] != "none";
-    let told = effects.len() == 2 && effects.iter().all(claimed);
+    let decided = effects.len() == 2 && effects.iter().all(claimed);
     let said = texts(&report["answer"]).join("; ");
     let facts = json!({
         "code": ran.code,
@@ -70,7 +70,7 @@ fn whole(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
     let what = "a restart factor and a live factor to their verdicts";
     sheet.found(
         what,
-        Verdict::of(told && ran.code == 0),
+        Verdict::of(decided && ran.code == 0),
         &said,
         &facts,
         None,
@@ -87,7 +87,7 @@ fn stopped(lab: &Lab, sheet: &mut Sheet, name: &str) -> Tried {
     running.interrupt()?;
     let ran = running.end(WITHIN)?;
     let what = "Ctrl-C in mid-run ends with 130";
-    sheet.told(what, Verdict::of(ran.code == 130), &ran.said())?;
+    sheet.record(what, Verdict::of(ran.code == 130), &ran.said())?;
     same(sheet, "after Ctrl-C", name, &before)?;
     let ran = experiment(lab, &["resume", "stopped"])?;
     let progress = ran.json()?["progress"].clone();
@@ -177,7 +177,7 @@ pub(super) fn same(sheet: &mut Sheet, when: &str, name: &str, before: &Value) ->
         (false, _) => "they differ",
     };
     let what = format!("the old settings {when}");
-    sheet.told(&what, Verdict::of(after == *before && serves), said)
+    sheet.record(&what, Verdict::of(after == *before && serves), said)
 }
 
 fn texts(value: &Value) -> Vec<String> {

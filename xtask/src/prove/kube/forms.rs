@@ -123,7 +123,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     for crd in CRDS {
         if let Err(why) = kubectl(&["get", "crd", crd, "-o", "name"], None)? {
             let said = format!("{why}: apply the CRDs of k8ssandra-operator and cass-operator");
-            return sheet.told("all forms", Verdict::NotRun, &said);
+            return sheet.record("all forms", Verdict::NotRun, &said);
         }
     }
     let mut made = Vec::new();

@@ -38,7 +38,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     lab.run(&up)?.well("kube up")?;
     let tried = pairs(lab, sheet).and_then(|()| killed(lab, sheet));
     let left = lab.remove(NAME)?;
-    sheet.told(
+    sheet.record(
         "nothing is left",
         Verdict::of(left.is_empty()),
         &left.join(", "),

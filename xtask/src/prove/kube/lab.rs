@@ -114,7 +114,7 @@ impl Lab {
         // A cluster that is not whole has an exit code of its own.
         let status = self.run(&["kube", "status", name, "--format", "json"])?;
         let id = status.json()?["id"].as_str().map(str::to_owned);
-        Ok(id.ok_or("kube status tells no id")?)
+        Ok(id.ok_or("kube status names no id")?)
     }
 
     /// Removes a cluster with its volumes, and answers what is left of it.

@@ -78,7 +78,7 @@ impl Named {
         Verdict::of(soon && self.code == code)
     }
 
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let after = match (self.named_after_s, &self.said) {
             (Some(seconds), _) => format!("named after {seconds:.1} s"),
             (None, Some(said)) => format!("not named: {said}"),
@@ -103,7 +103,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
     let mut attempt = |sheet: &mut Sheet, what: &str, fault: &dyn Fn(&mut Sheet) -> Tried| {
         let tried = lab.clear(NAME).and_then(|()| fault(sheet));
         if let Err(error) = tried {
-            sheet.told(what, Verdict::Fails, &error.to_string())?;
+            sheet.record(what, Verdict::Fails, &error.to_string())?;
         }
         if applied(lab)? {
             remains.extend(lab.remove(NAME)?);
@@ -117,7 +117,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
     attempt(sheet, KILLED, &|sheet| killed(lab, sheet))?;
     attempt(sheet, STOPPED, &|sheet| stopped(lab, sheet))?;
     if let Err(error) = foreign(lab, sheet) {
-        sheet.told(SOMEBODY_ELSE, Verdict::Fails, &error.to_string())?;
+        sheet.record(SOMEBODY_ELSE, Verdict::Fails, &error.to_string())?;
     }
     kubectl(
         &["delete", "namespace", FOREIGN, "--ignore-not-found"],
@@ -128,7 +128,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
         true => "nothing with the id of a cluster is left".to_owned(),
         false => format!("left: {}", remains.join(", ")),
     };
-    sheet.told("all is removed", Verdict::of(remains.is_empty()), &said)
+    sheet.record("all is removed", Verdict::of(remains.is_empty()), &said)
 }
 
 fn applied(lab: &Lab) -> Result<bool, Box<dyn Error>> {
@@ -150,7 +150,7 @@ fn at_start(lab: &Lab, sheet: &mut Sheet, fault: &Fault) -> Tried {
     sheet.found(
         fault.what,
         verdict,
-        &named.told(),
+        &named.summary(),
         &facts,
         Some((watch, 0.0)),
     )
@@ -198,7 +198,7 @@ fn out_of_memory(lab: &Lab, sheet: &mut Sheet) -> Tried {
     sheet.found(
         OUT_OF_MEMORY,
         verdict,
-        &named.told(),
+        &named.summary(),
         &facts,
         Some((watch, 0.0)),
     )
@@ -251,7 +251,7 @@ fn stopped(lab: &Lab, sheet: &mut Sheet) -> Tried {
         .to_owned();
     let pid = match kubelet::of(&worker, lab.workers.len()) {
         Ok(pid) => pid,
-        Err(why) => return sheet.told(STOPPED, Verdict::NotRun, &why),
+        Err(why) => return sheet.record(STOPPED, Verdict::NotRun, &why),
     };
     let is = worker.clone();
     let sight = Sight::of(&["nodes"], move |node| faults::reports_no_more(node, &is))?;
@@ -283,7 +283,7 @@ fn stopped(lab: &Lab, sheet: &mut Sheet) -> Tried {
     };
     let said = format!(
         "{}; once it reports again: exit code {} after {:.1} s",
-        named.told(),
+        named.summary(),
         again.code,
         again.took.as_secs_f64()
     );
@@ -323,7 +323,7 @@ fn foreign(lab: &Lab, sheet: &mut Sheet) -> Tried {
     } else {
         "IT CHANGED"
     };
-    let said = format!("{}; {kept}", named.told());
+    let said = format!("{}; {kept}", named.summary());
     let verdict = match same {
         true => named.verdict(USAGE),
         false => Verdict::Fails,
@@ -365,7 +365,10 @@ mod tests {
             Named::of(&["kube", "up"], &ran(code), Some(at(shown)), words)
         };
         assert_eq!(named(4, 3, &words).verdict(4), Verdict::Holds);
-        assert_eq!(named(4, 3, &words).told(), "named after 9.0 s, exit code 4");
+        assert_eq!(
+            named(4, 3, &words).summary(),
+            "named after 9.0 s, exit code 4"
+        );
         // Quicker than the watch beside it.
         assert_eq!(named(4, 13, &words).named_after_s, Some(-1.0));
         assert_eq!(named(4, 13, &words).verdict(4), Verdict::Holds);
@@ -373,7 +376,7 @@ mod tests {
         assert_eq!(named(0, 3, &words).verdict(4), Verdict::Fails);
         let other = named(4, 3, &["unschedulable", "buy more"]);
         assert_eq!(other.verdict(4), Verdict::Fails);
-        assert!(other.told().starts_with("not named: caution:"));
+        assert!(other.summary().starts_with("not named: caution:"));
         let unseen = Named::of(&[], &ran(4), None, &words);
         assert_eq!(unseen.verdict(4), Verdict::Fails);
     }

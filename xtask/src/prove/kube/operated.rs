@@ -61,7 +61,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     for form in &FORMS {
         let what = format!("{}: what the operators are needed for", form.word);
         if let Err(said) = kubectl(&["get", "crd", form.resource, DATACENTERS], None)? {
-            sheet.told(&what, Verdict::NotRun, &said)?;
+            sheet.record(&what, Verdict::NotRun, &said)?;
             continue;
         }
         lab.clear(form.name)?;
@@ -117,7 +117,7 @@ impl Form {
         let running = lab.start(&words)?;
         let password = self.play(lab)?;
         let ran = running.end(WITHIN)?;
-        self.told(sheet, &ran, &words.join(" "), begin.elapsed())?;
+        self.reported(sheet, &ran, &words.join(" "), begin.elapsed())?;
         self.used(lab, sheet)?;
         self.doors(lab, sheet, &password)?;
         self.removed(lab, sheet)
@@ -264,7 +264,7 @@ impl Form {
     }
 
     /// What the one command said.
-    fn told(&self, sheet: &mut Sheet, ran: &Ran, command: &str, took: Duration) -> Tried {
+    fn reported(&self, sheet: &mut Sheet, ran: &Ran, command: &str, took: Duration) -> Tried {
         let printed = ran.json().unwrap_or_default();
         let total = printed
             .pointer("/result/phases/0/total")
@@ -348,7 +348,7 @@ impl Form {
         }
         let what = format!("{}: what the operators do is refused", self.word);
         let said = format!("exit codes {codes:?}");
-        sheet.told(
+        sheet.record(
             &what,
             Verdict::of(codes.iter().all(|code| *code == 2)),
             &said,
@@ -364,7 +364,7 @@ impl Form {
         )??;
         let shown = [state, events].iter().any(|text| text.contains(password));
         let what = format!("{}: the password is in its Secret only", self.word);
-        sheet.told(&what, Verdict::of(!shown), "")
+        sheet.record(&what, Verdict::of(!shown), "")
     }
 
     fn removed(&self, lab: &Lab, sheet: &mut Sheet) -> Tried {
@@ -380,7 +380,7 @@ impl Form {
             false => format!("left: {}", remains.join(", ")),
         };
         let what = format!("{}: kube rm leaves nothing", self.word);
-        sheet.told(&what, Verdict::of(remains.is_empty()), &said)
+        sheet.record(&what, Verdict::of(remains.is_empty()), &said)
     }
 }
 

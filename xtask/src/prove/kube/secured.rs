@@ -118,7 +118,7 @@ impl<'a> Trial<'a> {
         let ip = status["pods"][0]["ip"].as_str().unwrap_or_default();
         let address = SocketAddr::new(ip.parse::<IpAddr>()?, CQL_PORT);
         if let Err(error) = TcpStream::connect_timeout(&address, ANSWER_WITHIN) {
-            return sheet.told(what, Verdict::NotRun, &format!("no way to a pod: {error}"));
+            return sheet.record(what, Verdict::NotRun, &format!("no way to a pod: {error}"));
         }
         let read = |name: &str| {
             fs_err::read(
@@ -171,7 +171,7 @@ impl<'a> Trial<'a> {
             .iter()
             .map(|(who, became, _)| format!("{who}: {became}"))
             .collect();
-        sheet.told(what, Verdict::of(holds), &said.join("; "))
+        sheet.record(what, Verdict::of(holds), &said.join("; "))
     }
 
     /// Another superuser by `kube cql`; who gives no password is refused.
@@ -227,7 +227,7 @@ impl<'a> Trial<'a> {
             "exit codes: the new superuser {}, the stock one {} ({after:.1} s after it was locked), nobody {}",
             knows.code, stock.code, nobody.code
         );
-        sheet.told(
+        sheet.record(
             "kube cql with a password, and not without",
             Verdict::of(holds),
             &said,
@@ -297,19 +297,19 @@ impl<'a> Trial<'a> {
         let rows = ROWS.to_string();
         let words = ["populate", "standard1", "--rows", &rows, "--seed", "7"];
         let ran = self.lab.run(&self.inside(&words, &on))?;
-        let told = ran.json()?;
-        let verified = &told["verified"];
+        let report = ran.json()?;
+        let verified = &report["verified"];
         let count = |key: &str| verified[key].as_u64();
         let holds = ran.code == 0
             && (count("rows"), count("missing"), count("wrong")) == (Some(ROWS), Some(0), Some(0));
         let said = format!(
             "{} written in {:.1} s, at rest after {:.1} s; {}",
-            told["rows"],
-            told["load_s"].as_f64().unwrap_or_default(),
-            told["settle_s"].as_f64().unwrap_or_default(),
-            told["answer"].as_str().unwrap_or_default()
+            report["rows"],
+            report["load_s"].as_f64().unwrap_or_default(),
+            report["settle_s"].as_f64().unwrap_or_default(),
+            report["answer"].as_str().unwrap_or_default()
         );
-        let facts = json!({"code": ran.code, "seconds": ran.took.as_secs_f64(), "told": told});
+        let facts = json!({"code": ran.code, "seconds": ran.took.as_secs_f64(), "told": report});
         sheet.found(
             "populate --on, and all read back",
             Verdict::of(holds),
@@ -326,7 +326,7 @@ impl<'a> Trial<'a> {
             .run(&["kube", "scale", NAME, "--nodes", "3"])?
             .well("kube scale")?;
         let said = format!("{:.1} s", ran.took.as_secs_f64());
-        sheet.told("kube scale: a third pod joins", Verdict::Noted, &said)?;
+        sheet.record("kube scale: a third pod joins", Verdict::Noted, &said)?;
         self.ring(sheet, 3)
     }
 
@@ -364,7 +364,7 @@ impl<'a> Trial<'a> {
                 open.join(", ")
             ),
         };
-        sheet.told("keys and passwords", Verdict::of(holds), &said)
+        sheet.record("keys and passwords", Verdict::of(holds), &said)
     }
 }
 
@@ -384,7 +384,7 @@ fn removed(lab: &Lab, sheet: &mut Sheet) -> Tried {
         true => format!("nothing is left, {:.1} s", ran.took.as_secs_f64()),
         false => format!("left: {}", remains.join(", ")),
     };
-    sheet.told(
+    sheet.record(
         "kube rm leaves nothing",
         Verdict::of(remains.is_empty()),
         &said,

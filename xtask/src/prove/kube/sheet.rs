@@ -130,7 +130,7 @@ impl Sheet {
     }
 
     /// Adds a finding that is no more than words.
-    pub(super) fn told(
+    pub(super) fn record(
         &mut self,
         what: &str,
         verdict: Verdict,

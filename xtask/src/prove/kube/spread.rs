@@ -21,7 +21,7 @@ const NAME: &str = "prove-spread";
 /// The program that simulates workers.
 const KWOK: &str = "HELENUS_PROVE_KWOK";
 
-/// Workers are told apart by it.
+/// Workers are distinguished by it.
 const LABEL: &str = "helenus-prove-dc";
 
 /// What kwok takes a worker for its own by.
@@ -42,7 +42,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
         let cure = format!(
             "{KWOK} is not set: go install sigs.k8s.io/kwok/cmd/kwok, and name the program"
         );
-        return sheet.told("simulated workers", Verdict::NotRun, &cure);
+        return sheet.record("simulated workers", Verdict::NotRun, &cure);
     };
     lab.clear(NAME)?;
     let mut command = Command::new(kwok);
@@ -59,7 +59,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let left = lab.remove(NAME);
     kubectl(&["delete", "nodes", "-l", LABEL], None)??;
     let left = left?;
-    sheet.told(
+    sheet.record(
         "nothing is left",
         Verdict::of(left.is_empty()),
         &left.join(", "),

@@ -74,7 +74,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
                     );
                     sheet.found(&what, Verdict::Noted, &said, &facts, None)?;
                 }
-                Err(error) => sheet.told(&what, Verdict::Fails, &error.to_string())?,
+                Err(error) => sheet.record(&what, Verdict::Fails, &error.to_string())?,
             }
         }
     }
@@ -98,7 +98,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     )
 }
 
-/// Makes the image, tells its size, and loads it where there is a command for that; answers what pods are to run.
+/// Makes the image, records its size, and loads it where there is a command for that; answers what pods are to run.
 fn image(rig: &Rig, lab: &Lab, sheet: &mut Sheet) -> Result<String, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("image.tar");

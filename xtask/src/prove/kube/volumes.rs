@@ -28,7 +28,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(180);
 /// Two nodes on volumes.
 pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let Some(node) = Node::of_environment() else {
-        return sheet.told(
+        return sheet.record(
             "nodes on volumes",
             Verdict::NotRun,
             "no way to the worker's folders",
@@ -38,17 +38,17 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let up = lab.up(NAME, &["-n", "2", "--storage", "2G"]);
     let ran = owned(&node, || lab.run(&up))?.well("kube up")?;
     let said = format!("{:.1} s", ran.took.as_secs_f64());
-    sheet.told("kube up on volumes", Verdict::Noted, &said)?;
+    sheet.record("kube up on volumes", Verdict::Noted, &said)?;
     let id = lab.id(NAME)?;
     let tried = killed(lab, sheet).and_then(|()| tried(lab, sheet));
     lab.json(&["kube", "rm", NAME])?;
     let claims = left(&id)?.len();
     let said = format!("{claims} objects with our id are left");
     // The claims, and the namespace that they are in.
-    sheet.told("kube rm keeps the volumes", Verdict::of(claims == 3), &said)?;
+    sheet.record("kube rm keeps the volumes", Verdict::of(claims == 3), &said)?;
     let gone = lab.remove(NAME)?;
     let what = "kube rm --volumes leaves nothing";
-    sheet.told(what, Verdict::of(gone.is_empty()), &gone.join(", "))?;
+    sheet.record(what, Verdict::of(gone.is_empty()), &gone.join(", "))?;
     tried
 }
 

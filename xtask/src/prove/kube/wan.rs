@@ -157,7 +157,7 @@ fn memory(lab: &Lab, sheet: &mut Sheet) -> Tried {
         let path = format!("/api/v1/nodes/{worker}/proxy/stats/summary");
         let summary = match kubectl(&["get", "--raw", &path], None)? {
             Ok(summary) => serde_json::from_str(&summary)?,
-            Err(why) => return sheet.told("memory of the pods", Verdict::NotRun, &why),
+            Err(why) => return sheet.record("memory of the pods", Verdict::NotRun, &why),
         };
         all.extend(figures::memory(&summary, &format!("{NAME}-")));
     }
@@ -241,7 +241,7 @@ fn rows(
     )
 }
 
-/// All nodes up and normal, each data centre owning as many copies as it was told to have.
+/// All nodes up and normal, each data centre owning as many copies as the keyspace asks for.
 fn ring(lab: &Lab, sheet: &mut Sheet, up: &Up) -> Result<(), Box<dyn Error>> {
     let words = ["kube", "nodetool", NAME, "status", KEYSPACE];
     let status = lab.run(&words)?.well("kube nodetool")?.out;

@@ -116,7 +116,7 @@ impl Distribution {
             let wrong: Vec<&str> = said.lines().chain(wrong.lines()).collect();
             let end = wrong.len().saturating_sub(10);
             format!(
-                "cassandra-stress told nothing: {}",
+                "cassandra-stress printed no figures: {}",
                 wrong[end..].join(" | ")
             )
         })?;
@@ -127,8 +127,8 @@ impl Distribution {
     }
 }
 
-/// The figures of a run, from its rows and its summary. Rows are told as a rate alone: the time that it stands for is that
-/// of the largest count which is told as both.
+/// The figures of a run, from its rows and its summary. Rows are printed as a rate alone: the time that it stands for
+/// is that of the largest count which is printed as both.
 fn counted(said: &str) -> Option<Counted> {
     let number = |text: &str| text.trim().replace(',', "").parse::<f64>().ok();
     let value = |name: &str| {

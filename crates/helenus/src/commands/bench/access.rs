@@ -54,7 +54,7 @@ pub(crate) fn whole_private_of(path: &str, secret: &str) -> Result<String, Comma
 
 /// The certificates that flags name.
 pub(super) fn tls_of(doors: &Doors) -> Option<TlsReference> {
-    // The generator reads them, and the history tells them: from the root on.
+    // The generator reads them, and the history keeps their paths: from the root on.
     let text = |path: &Path| {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         whole.to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! Faults of a run on the command line: read from flags, told as they turn, listed with the result.
+//! Faults of a run on the command line: read from flags, printed as they turn, listed with the result.
 //! Refuses to print what was asked for as what was: real times only.
 
 use crate::commands::fault::wrong_words;

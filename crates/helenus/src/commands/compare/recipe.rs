@@ -60,11 +60,11 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
     let bench = keys::verb("bench");
     let mut words = vec!["helenus".to_owned(), "bench".to_owned()];
     for (key, value) in &entries {
-        let told =
+        let wrong =
             |text: String| CommandError::new(code::USAGE, format!("{}: {text}", at(key.span())));
         let name = key.get_ref().as_str();
-        let arg = known(&bench, name).map_err(|(text, hint)| told(text).hint(hint))?;
-        words.extend(keys::flags(&arg, name, value).map_err(told)?);
+        let arg = known(&bench, name).map_err(|(text, hint)| wrong(text).hint(hint))?;
+        words.extend(keys::flags(&arg, name, value).map_err(wrong)?);
     }
     let flags = match Cli::try_parse_from(&words) {
         Ok(Cli {

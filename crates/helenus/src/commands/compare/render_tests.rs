@@ -212,7 +212,7 @@ fn no_interval_is_shown_of_fewer_than_six_pairs() {
     }
 }
 
-/// Whether every claim is that of a crossed bar, which the headline tells first.
+/// Whether every claim is that of a crossed bar, which the headline says first.
 fn crossed_only(of: &Comparison) -> bool {
     let crossed = |row: &Row| {
         let mut bars = of.bars.iter();

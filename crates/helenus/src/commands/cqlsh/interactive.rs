@@ -161,7 +161,7 @@ fn greet(shell: &mut Shell<'_>) {
     shell.ui.out(&text);
 }
 
-/// Tells the editor what the cluster has now.
+/// Passes to the editor what the cluster has now.
 fn prepare(shell: &mut Shell<'_>, line: &mut Line) {
     let Some(helper) = line.editor.helper_mut() else {
         return;

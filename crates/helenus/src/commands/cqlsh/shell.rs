@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 10;
 
 #[derive(Serialize)]
-struct Told {
+struct ScriptResults {
     format: Format,
     /// What came of each statement, in order.
     results: Vec<Answer>,
 }
 
-impl Answers for Told {
+impl Answers for ScriptResults {
     fn answer(&self) -> String {
         let rows = self.results.iter().map(|one| one.rows.len()).sum();
         let statements = plural(self.results.len(), "statement");
@@ -130,11 +130,11 @@ impl<'a> Shell<'a> {
     /// Prints what is printed only at the end: all answers as JSON.
     pub(super) fn end(self) {
         if self.ui.json() {
-            let told = Told {
+            let results = ScriptResults {
                 format: Format::new("cql", 1),
                 results: self.answers,
             };
-            self.ui.json_value(&told);
+            self.ui.json_value(&results);
         }
     }
 

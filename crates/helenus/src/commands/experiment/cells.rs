@@ -143,7 +143,7 @@ pub(super) fn all(
             verbs: &verbs,
             place,
         };
-        // What a setting notes is told once, not once for each combination.
+        // What a setting notes is printed once, not once for each combination.
         let hushed = ui.hushed();
         let tell = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
@@ -578,9 +578,9 @@ impl Cell<'_> {
         for setting in settings.iter().filter(|setting| setting.key != WORKLOAD) {
             let arg = keys::find(verb, &setting.key, &|_| true);
             let arg = arg.map_err(|_| self.place.wrong(setting.line, "unknown key"))?;
-            let told = |text: String| self.place.wrong(setting.line, &text);
+            let at_line = |text: String| self.place.wrong(setting.line, &text);
             let value = keys::beside(&arg, setting.value.clone(), self.place.folder);
-            words.extend(keys::flags(&arg, &setting.key, &value).map_err(told)?);
+            words.extend(keys::flags(&arg, &setting.key, &value).map_err(at_line)?);
         }
         Ok(())
     }

@@ -250,8 +250,8 @@ fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> St
     for on in shown.measured_on {
         text.push_str(&format!("{on}\n"));
     }
-    let told = |sheet: &Sheet| wanted.is_empty() || wanted.contains(&sheet.title);
-    for sheet in experiment_sheets(report).into_iter().filter(told) {
+    let is_wanted = |sheet: &Sheet| wanted.is_empty() || wanted.contains(&sheet.title);
+    for sheet in experiment_sheets(report).into_iter().filter(is_wanted) {
         let heads: Vec<&str> = sheet.heads.iter().map(String::as_str).collect();
         let mut table = Table::new(&heads);
         for row in &sheet.rows {

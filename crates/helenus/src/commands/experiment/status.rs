@@ -192,10 +192,10 @@ fn text(status: &Status) -> String {
             RunState::Running | RunState::Died | RunState::DoesNotFit | RunState::Interrupted
         )
     };
-    let told: Vec<&ShownRun> = status.runs.iter().filter(open).collect();
-    if !told.is_empty() {
+    let open_runs: Vec<&ShownRun> = status.runs.iter().filter(open).collect();
+    if !open_runs.is_empty() {
         let mut table = Table::new(&[">run", ">block", "settings", "state", "why"]);
-        for run in told {
+        for run in open_runs {
             let state = match run.run.state {
                 RunState::Running if one.stored.running => "running",
                 RunState::Running => RunState::Interrupted.word(),

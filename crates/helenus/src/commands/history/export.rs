@@ -1,5 +1,5 @@
 //! `helenus history export`: runs as JSON, CSV or an HdrHistogram interval log.
-//! Refuses to write over a file unless told to.
+//! Refuses to write over a file unless a flag asks for it.
 
 use super::show::Shown;
 use super::words;

@@ -234,11 +234,15 @@ pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, Comma
 
 /// Waits until no experiment runs, which may have the cluster.
 fn no_experiment(name: &str, context: &Context, ui: &Ui) -> Result<Turn, CommandError> {
-    let mut told = |ahead: &Ahead| {
+    let mut note_wait = |ahead: &Ahead| {
         ui.note(&format!(
             "waiting for experiment {} (process {}), which may have the cluster",
             ahead.what, ahead.pid
         ));
     };
-    Ok(queue::wait(context, &format!("heal {name}"), &mut told)?)
+    Ok(queue::wait(
+        context,
+        &format!("heal {name}"),
+        &mut note_wait,
+    )?)
 }

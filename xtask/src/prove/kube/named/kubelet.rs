@@ -22,11 +22,11 @@ pub(super) fn of(worker: &str, workers: usize) -> Result<Pid, String> {
     choose(worker, workers, &found)
 }
 
-/// The one that is told the worker's name or runs on a host of that name, or the only one where there is one worker.
+/// The one with a flag of the worker's name or on a host of that name, or the only one where there is one worker.
 fn choose(worker: &str, workers: usize, found: &[(Pid, String, String)]) -> Result<Pid, String> {
-    let told = format!("--hostname-override={worker}");
+    let flag = format!("--hostname-override={worker}");
     let named = |(_, words, host): &&(Pid, String, String)| {
-        host == worker || words.split(' ').any(|word| word == told)
+        host == worker || words.split(' ').any(|word| word == flag)
     };
     let all: Vec<Pid> = found.iter().filter(named).map(|(pid, ..)| *pid).collect();
     match (&all[..], found) {

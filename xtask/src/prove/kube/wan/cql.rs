@@ -35,7 +35,7 @@ impl<'a> Statements<'a> {
         let verb = ran.code == 0 && ran.out.contains("cluster_name");
         let what = "kube cql answers";
         if verb {
-            sheet.told(
+            sheet.record(
                 what,
                 Verdict::Holds,
                 ran.out.trim().lines().last().unwrap_or_default(),
@@ -47,7 +47,7 @@ impl<'a> Statements<'a> {
                 ran.out.len(),
                 ran.said()
             );
-            sheet.told(what, Verdict::NotRun, &said)?;
+            sheet.record(what, Verdict::NotRun, &said)?;
         }
         Ok(Self { lab, name, verb })
     }

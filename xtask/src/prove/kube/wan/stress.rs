@@ -44,7 +44,7 @@ pub(super) fn run(
             let what = format!("stress {kind} at {level}");
             if !there {
                 let said = format!("helenus stress has no {ON} yet");
-                sheet.told(&what, Verdict::NotRun, &said)?;
+                sheet.record(&what, Verdict::NotRun, &said)?;
                 continue;
             }
             let watch = Watch::begin()?;
@@ -53,8 +53,8 @@ pub(super) fn run(
             words.extend(line.iter().map(String::as_str));
             let ran = lab.run(&words)?;
             let said = ran.said();
-            let told = ran.json().unwrap_or(Value::Null);
-            let outcome = Outcome::of(&told);
+            let report = ran.json().unwrap_or(Value::Null);
+            let outcome = Outcome::of(&report);
             let verdict = Verdict::of(ran.code == 0 && outcome.whole());
             let text = match ran.code {
                 0 => outcome.text(),
@@ -120,14 +120,14 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(told: &Value) -> Self {
-        let phase = &told["runs"][0]["result"]["phases"][0];
+    fn of(report: &Value) -> Self {
+        let phase = &report["runs"][0]["result"]["phases"][0];
         let total = &phase["total"];
         let failed = total["failed"].as_object();
         let failed = failed.map_or(0, |all| all.values().filter_map(Value::as_u64).sum());
         let ms = |key: &str| total["service"][key].as_f64().map(|us| us / 1e3);
         Self {
-            success: told["success"] == true,
+            success: report["success"] == true,
             completed: total["completed"].as_u64().unwrap_or_default(),
             failed,
             rate: phase["achieved_per_s"].as_f64().unwrap_or_default(),
@@ -136,7 +136,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it did all it was told, without an error.
+    /// Whether it did all operations, without an error.
     fn whole(&self) -> bool {
         self.success && self.failed == 0 && self.completed >= OPERATIONS
     }
@@ -182,20 +182,20 @@ mod tests {
 
     #[test]
     fn a_line_did_all_or_it_did_not() {
-        let told = |completed: u64, failed: Value| {
+        let report = |completed: u64, failed: Value| {
             json!({"success": true, "runs": [{"result": {"phases": [{
                 "achieved_per_s": 500.4,
                 "total": {"completed": completed, "failed": failed, "service": {"p50_us": 1500.0}},
             }]}}]})
         };
-        let whole = Outcome::of(&told(20_000, Value::Null));
+        let whole = Outcome::of(&report(20_000, Value::Null));
         assert!(whole.whole());
         assert_eq!(
             whole.text(),
             "20000 operations, 0 failed, 500/s, median 1.5 ms, p99 ?"
         );
-        assert!(!Outcome::of(&told(19_999, Value::Null)).whole());
-        assert!(!Outcome::of(&told(20_000, json!({"timeout": 1}))).whole());
+        assert!(!Outcome::of(&report(19_999, Value::Null)).whole());
+        assert!(!Outcome::of(&report(20_000, json!({"timeout": 1}))).whole());
         assert_eq!(Outcome::of(&Value::Null), Outcome::default());
     }
 }
