@@ -454,7 +454,7 @@ mod tests {
             "COPY t TO 'x'",
             "HELP consistncy",
         ];
-        let told: Vec<String> = texts
+        let messages: Vec<String> = texts
             .iter()
             .map(|text| {
                 let error = refused(text);
@@ -462,7 +462,7 @@ mod tests {
                 format!("{error}{}", hint.unwrap_or_default())
             })
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         unknown consistency level "QUORM" (known are ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, SERIAL, LOCAL_SERIAL, LOCAL_ONE, NODE_LOCAL) | did you mean QUORUM?
         SERIAL CONSISTENCY takes SERIAL or LOCAL_SERIAL, not "ONE"
         SERIAL takes the word CONSISTENCY, not ""

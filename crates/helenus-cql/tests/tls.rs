@@ -1,4 +1,4 @@
-//! TLS against a rustls server in a thread of this process: who gets in, who does not, and what each is told.
+//! TLS against a rustls server in a thread of this process: who gets in, who does not, and which error each gets.
 //! Refuses a JVM: whether Cassandra's own TLS agrees is for the outer ring.
 
 mod fake;
@@ -44,7 +44,7 @@ impl Authority {
         (certificate, key)
     }
 
-    /// A server whose certificate is for `address`; it wants a client certificate of this authority where told so.
+    /// A server whose certificate is for `address`; it wants a client certificate of this authority if `asks`.
     fn server(&self, address: Ipv4Addr, asks: bool) -> Fake {
         let (certificate, key) = self.sign(address);
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,5 +1,5 @@
 //! The generator's ledger: dates each write, remembers what became of it, and has full pages appended to a file.
-//! Refuses to forget: where the disk does not follow, the generator waits, and its lateness tells.
+//! Refuses to forget: where the disk does not follow, the generator waits, and its lateness shows it.
 
 use crate::endpoint::Fault;
 use crate::stop::{Stop, StopReason};

@@ -22,20 +22,20 @@ use std::sync::{Arc, Mutex};
 /// Numbers and positions of the operations that came.
 type Seen = Arc<Mutex<Vec<(u64, Vec<u64>)>>>;
 
-struct Told {
+struct Outcome {
     result: RunResult,
     marks: Vec<Mark>,
     /// In the order of their numbers.
     seen: Vec<(u64, Vec<u64>)>,
 }
 
-impl Told {
+impl Outcome {
     fn positions(&self) -> Vec<u64> {
         self.seen.iter().flat_map(|(_, all)| all.clone()).collect()
     }
 }
 
-fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
+fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Outcome {
     let plan = RunPlan {
         raise_priority: false,
         sampling_interval_ms: 50,
@@ -48,7 +48,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
     };
     let seen = Seen::default();
     let (kept, mut tried) = (Arc::clone(&seen), BTreeMap::<u64, u32>::new());
-    // Remembers what it is asked for, and fails as often as it is told before it takes one.
+    // Remembers what it is asked for, and fails as often as `fails` says before it takes one.
     let mut fake = Fake::new(move |call: &Call<'_>| {
         let tries = tried.entry(call.number).or_default();
         *tries += 1;
@@ -76,7 +76,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
     }
     let mut seen = seen.lock().expect("not poisoned").clone();
     seen.sort();
-    Told {
+    Outcome {
         result: gathered
             .finish(&|_, _| Beside::default())
             .expect("a result"),
@@ -113,13 +113,13 @@ fn one_to_four(number: u64) -> u32 {
 
 #[test]
 fn a_range_ends_the_phase_with_its_last_position() {
-    let told = run(
+    let outcome = run(
         phase(Extent::DurationMs(60_000), range(1001)),
         one_to_four,
         |_| 0,
     );
-    assert_eq!(told.positions(), (100..1101).collect::<Vec<_>>());
-    let total = &told.result.phases[0].total;
+    assert_eq!(outcome.positions(), (100..1101).collect::<Vec<_>>());
+    let total = &outcome.result.phases[0].total;
     assert_eq!((total.partitions, total.rows), (1001, 3003));
     assert!(total.started == total.completed && total.started == total.offered);
     // At a rate, too: what the schedule would offer beyond the range is not offered.
@@ -127,9 +127,9 @@ fn a_range_ends_the_phase_with_its_last_position() {
         rate_per_s: Some(5000.0),
         ..phase(Extent::DurationMs(60_000), range(500))
     };
-    let told = run(paced, |_| 1, |_| 0);
-    assert_eq!(told.positions(), (100..600).collect::<Vec<_>>());
-    let phase = &told.result.phases[0];
+    let outcome = run(paced, |_| 1, |_| 0);
+    assert_eq!(outcome.positions(), (100..600).collect::<Vec<_>>());
+    let phase = &outcome.result.phases[0];
     assert_eq!(phase.total.offered, 500, "{phase:#?}");
     // A busy machine may start its last operations after the schedule's end; the rest of a minute's would be 299,500.
     assert!(phase.backlog <= 500, "{phase:#?}");
@@ -143,11 +143,15 @@ fn a_count_of_positions_is_met_whatever_operations_take() {
         ..phase(Extent::Count(500), range(10_000))
     };
     for rate in [None, Some(5000.0)] {
-        let told = run(counted(rate), |_| 3, |_| 0);
-        assert_eq!(told.positions(), (100..600).collect::<Vec<_>>());
-        let total = &told.result.phases[0].total;
+        let outcome = run(counted(rate), |_| 3, |_| 0);
+        assert_eq!(outcome.positions(), (100..600).collect::<Vec<_>>());
+        let total = &outcome.result.phases[0].total;
         assert_eq!((total.completed, total.offered), (167, 167));
-        let last = told.seen.iter().max().map(|(_, positions)| positions.len());
+        let last = outcome
+            .seen
+            .iter()
+            .max()
+            .map(|(_, positions)| positions.len());
         assert_eq!(last, Some(2), "the last takes what is left");
     }
 }
@@ -158,12 +162,12 @@ fn what_fails_is_sent_again_until_it_is_in() {
         repeat: Some(3),
         ..phase(Extent::Count(200), range(200))
     };
-    let told = run(insisting, |_| 1, |number| u32::from(number % 50 == 7) * 2);
-    assert_eq!(told.positions(), (100..300).collect::<Vec<_>>());
-    let last = told.marks.last().expect("marks");
+    let outcome = run(insisting, |_| 1, |number| u32::from(number % 50 == 7) * 2);
+    assert_eq!(outcome.positions(), (100..300).collect::<Vec<_>>());
+    let last = outcome.marks.last().expect("marks");
     assert_eq!((last.below, last.positions, last.repeated), (200, 200, 8));
-    assert!(told.marks.windows(2).all(|w| w[0].below <= w[1].below));
-    let phase = &told.result.phases[0];
+    assert!(outcome.marks.windows(2).all(|w| w[0].below <= w[1].below));
+    let phase = &outcome.result.phases[0];
     assert_eq!((phase.total.completed, phase.total.failures()), (200, 0));
     assert!(
         phase
@@ -180,8 +184,8 @@ fn what_is_sent_again_is_slow_and_not_late() {
         ..phase(Extent::Count(1), range(1))
     };
     // It pauses 0.1 and 0.2 s between its tries.
-    let told = run(insisting, |_| 1, |_| 2);
-    let total = &told.result.phases[0].total;
+    let outcome = run(insisting, |_| 1, |_| 2);
+    let total = &outcome.result.phases[0].total;
     assert_eq!((total.completed, total.failures()), (1, 0));
     let service = total.service.as_ref().expect("a time");
     assert!(service.max_us >= 300_000.0, "{service:?}");
@@ -195,10 +199,10 @@ fn what_never_gets_in_ends_the_phase() {
         repeat: Some(2),
         ..phase(Extent::Count(100_000), range(100_000))
     };
-    let told = run(insisting, |_| 1, |number| if number == 40 { 99 } else { 0 });
-    let last = told.marks.last().expect("marks");
+    let outcome = run(insisting, |_| 1, |number| if number == 40 { 99 } else { 0 });
+    let last = outcome.marks.last().expect("marks");
     assert_eq!(last.below, 40);
-    let total = &told.result.phases[0].total;
+    let total = &outcome.result.phases[0].total;
     assert_eq!(total.failures(), 1);
     assert!(total.completed < 100_000, "{}", total.completed);
 }
@@ -260,8 +264,8 @@ fn a_ramp_offers_what_it_promises_and_is_not_called_unsteady() {
         }),
         ..phase(Extent::DurationMs(500), Positions::Sequential)
     };
-    let told = run(ramp, |_| 1, |_| 0);
-    let phase = &told.result.phases[0];
+    let outcome = run(ramp, |_| 1, |_| 0);
+    let phase = &outcome.result.phases[0];
     // 2000 in the mean for 0.4 s, and 3000 for 0.1 s.
     assert_eq!(phase.total.offered, 1100);
     assert_eq!(phase.steadiness, None);

@@ -1,5 +1,5 @@
 //! Verbs of nodetool that documents name and no release knows, with the words that do the same.
-//! Refuses to replace them: who typed them is told.
+//! Refuses to replace them: whoever types them reads which words to use instead.
 
 /// Time-outs that have a verb of their own in documents, and a word behind `settimeout` and `gettimeout` in nodetool.
 const TIMEOUTS: [(&str, &str); 6] = [

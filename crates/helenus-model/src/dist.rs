@@ -121,7 +121,7 @@ fn names() -> Vec<&'static str> {
     all
 }
 
-/// The nearest name, as an error tells it.
+/// The nearest name, as an error prints it.
 fn near(name: &str) -> String {
     let near = nearest(name, names());
     near.map(|near| format!(" (the nearest is {near})"))

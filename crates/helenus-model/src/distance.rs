@@ -83,7 +83,7 @@ impl Carrier {
             return Some(now_ns);
         };
         let cost_ns = u64::from(bytes) * 8 * 1_000_000_000 / rate.max(1);
-        // A bucket of tokens, told by the time at which it would be full again.
+        // A bucket of tokens, kept as the time at which it would be full again.
         let sent = self.free_ns.saturating_sub(BURST_NS).max(now_ns);
         if sent - now_ns > BUFFER_NS {
             return None;

@@ -391,8 +391,8 @@ fn judge_operations(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut Vec
         raise(doubts, K::StoppedEarly, 1.0, 0.0);
     }
     // A stretch ends with its last operation, which is a little before the time that was asked for.
-    let told_s = (facts.duration_s * 10.0).round() / 10.0;
-    if told_s < threshold::SHORT_S {
+    let rounded_s = (facts.duration_s * 10.0).round() / 10.0;
+    if rounded_s < threshold::SHORT_S {
         raise(doubts, K::Short, facts.duration_s, threshold::SHORT_S);
     }
     if (facts.ended as f64) < threshold::SAMPLES {

@@ -28,7 +28,7 @@ mod spread;
 mod strata;
 #[cfg(test)]
 mod tests;
-mod untold;
+mod unanswered;
 
 pub use analysis::{Analysis, Cell, Noise, analyse};
 pub use answer::{Answer, Rival};
@@ -64,8 +64,9 @@ pub const DEFAULT_REPEATS: usize = 6;
 /// Most blocks with `until` by default.
 pub const DEFAULT_MAX_REPEATS: usize = 30;
 
-/// Most factors of which a combination of a listed design tells each; of more it tells what differs from the first.
-const TOLD_MOST: usize = 3;
+/// Most factors that the label of a combination of a listed design names in full; of more it names only those that
+/// differ from the first combination.
+const NAMED_MOST: usize = 3;
 
 /// Keys that may be given several times: a level adds to what the file says for all.
 pub const REPEATED: [&str; 4] = ["set", "jvm", "param", "with"];
@@ -252,18 +253,18 @@ impl Experiment {
     }
 
     /// Of a design that lists its combinations, and has many factors, only what differs from the first of them is said.
-    fn words(&self, levels: &[usize], tells: impl Fn(usize) -> bool) -> String {
+    fn words(&self, levels: &[usize], is_named: impl Fn(usize) -> bool) -> String {
         let own = (0..self.factors.len())
-            .filter(|place| tells(*place))
+            .filter(|place| is_named(*place))
             .count();
         let reference = match &self.design {
-            Design::Listed(listed) if own > TOLD_MOST => listed.first(),
+            Design::Listed(listed) if own > NAMED_MOST => listed.first(),
             Design::Screening(_) | Design::Listed(_) | Design::Full | Design::Fraction(_) => None,
         };
         let differs = |place: usize| reference.is_none_or(|first| first[place] != levels[place]);
         let each = self.labels(levels).into_iter().enumerate();
         let words: Vec<String> = each
-            .filter(|(place, _)| tells(*place) && differs(*place))
+            .filter(|(place, _)| is_named(*place) && differs(*place))
             .map(|(_, (name, label))| format!("{name}={label}"))
             .collect();
         match (words.is_empty(), own) {

@@ -77,7 +77,7 @@ impl GcLog {
         if let Some(rest) = message.strip_prefix("GC(") {
             let collection = collection(at_ns, rest)?;
             let length = collection.to_ns - collection.from_ns;
-            // A full collection in the course of a young one is told before it, and lies inside.
+            // A full collection in the course of a young one is logged before it, and lies inside.
             if self.collecting_ns == 0 || collection.from_ns <= self.collecting_from_ns {
                 self.collecting_from_ns = collection.from_ns;
                 self.collecting_ns = length;
@@ -173,15 +173,15 @@ fn collection(at_ns: u64, rest: &str) -> Option<Collection> {
     if !message.starts_with("Pause ") {
         return None;
     }
-    let (told, length) = message.rsplit_once(' ')?;
+    let (before_length, length) = message.rsplit_once(' ')?;
     let length_ns = nanoseconds(length.strip_suffix("ms")?, 1e6)?;
-    let told = told.trim_end();
-    let (cause, heap) = match told.rsplit_once(' ') {
+    let before_length = before_length.trim_end();
+    let (cause, heap) = match before_length.rsplit_once(' ') {
         Some((cause, last)) => match heap_change(last) {
             Some(heap) => (cause, Some(heap)),
-            None => (told, None),
+            None => (before_length, None),
         },
-        None => (told, None),
+        None => (before_length, None),
     };
     Some(Collection {
         from_ns: at_ns.saturating_sub(length_ns),

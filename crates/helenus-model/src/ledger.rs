@@ -1,5 +1,5 @@
 //! The ledger of a run: what became of each write, as records of one size behind a head that says what was run.
-//! Refuses values: what stands at a position follows from the seed, and a write is told by its timestamp.
+//! Refuses values: what stands at a position follows from the seed, and a timestamp identifies a write.
 
 pub mod classes;
 pub mod overlap;

@@ -1,5 +1,5 @@
 //! The line of a measurement: up, look, prepare, probe, run, record, remove; and what comes next whatever happens.
-//! Refuses to do any of it: the lab does, and tells what happened.
+//! Refuses to do any of it: the lab does, and reports what happened.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Nodes that come and go, as a cluster tells it: which keyspaces would have fewer nodes than replicas, and how far
+//! Nodes that come and go, as a cluster reports it: which keyspaces would have fewer nodes than replicas, and how far
 //! streams are.
 //! Refuses to count Cassandra's own keyspaces: nobody chose their replication.
 
@@ -206,7 +206,7 @@ mod tests {
                 ("system", &local),
             ],
         );
-        let told = |dc: &str| {
+        let shown = |dc: &str| {
             let short = short_without_one(&view, dc);
             short
                 .iter()
@@ -214,9 +214,9 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        assert_eq!(told("DC1"), "app (3 in DC1, 2 left); wide (5, 4 left)");
+        assert_eq!(shown("DC1"), "app (3 in DC1, 2 left); wide (5, 4 left)");
         // DC2 keeps the one that it needs.
-        assert_eq!(told("DC2"), "wide (5, 4 left)");
+        assert_eq!(shown("DC2"), "wide (5, 4 left)");
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Line {
         let mut rest = rest.iter();
         while let Some(word) = rest.next() {
             if word == "--progress" {
-                // How often is told here is for this program to say.
+                // How often progress is printed here is for this program to say.
                 rest.next();
                 continue;
             }
@@ -381,20 +381,20 @@ mod tests {
             times.record(1_000_000);
         }
         times.record(5_000_000);
-        let told = timer("main", "responsetime", &times, &vec![(50, 0.5), (50, 0.5)]);
+        let line = timer("main", "responsetime", &times, &vec![(50, 0.5), (50, 0.5)]);
         assert!(
-            told.starts_with(
+            line.starts_with(
                 "type=TIMER, name=cqliot_default_main.cycles.responsetime, count=100, min="
             ),
-            "{told}"
+            "{line}"
         );
         let value = |name: &str| -> f64 {
-            let at = told.find(&format!(" {name}=")).expect("is told") + name.len() + 2;
-            let text: String = told[at..].chars().take_while(|c| *c != ',').collect();
+            let at = line.find(&format!(" {name}=")).expect("a value") + name.len() + 2;
+            let text: String = line[at..].chars().take_while(|c| *c != ',').collect();
             text.parse().expect("a number")
         };
         let near = |name: &str, wanted: f64| {
-            assert!((value(name) / wanted - 1.0).abs() < 0.01, "{name}: {told}");
+            assert!((value(name) / wanted - 1.0).abs() < 0.01, "{name}: {line}");
         };
         near("min", 1_000.0);
         near("max", 5_000.0);
@@ -405,6 +405,6 @@ mod tests {
         near("p999", 5_000.0);
         near("mean_rate", 100.0);
         near("m1", 100.0);
-        assert!(told.ends_with("rate_unit=events/second, duration_unit=microseconds"));
+        assert!(line.ends_with("rate_unit=events/second, duration_unit=microseconds"));
     }
 }

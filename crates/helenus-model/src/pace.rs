@@ -1,5 +1,5 @@
 //! The emulator's pace: how long it sleeps, and how far from its time a packet may be let go.
-//! Refuses a clock: what is due, and how late a wake came, it is told.
+//! Refuses a clock: what is due, and how late a wake came, is passed in.
 
 /// While packets come, they are collected at most this long before the next look: a wake costs more than a packet. It
 /// costs no accuracy, for the kernel stamps what comes in, as long as it is well below every delay.

@@ -302,7 +302,7 @@ impl Journal {
 
     fn difference(&self, asked: &Self) -> Option<ResumeError> {
         let short = |print: &str| print.chars().take(12).collect::<String>();
-        let told = [
+        let compared = [
             ("workload", self.workload.clone(), asked.workload.clone()),
             (
                 "content of the workload",
@@ -316,7 +316,7 @@ impl Journal {
             ),
             ("seed", self.seed.0.to_string(), asked.seed.0.to_string()),
         ];
-        let first = told.into_iter().find(|(_, before, now)| before != now);
+        let first = compared.into_iter().find(|(_, before, now)| before != now);
         first.map(|(what, before, now)| ResumeError::Differs { what, before, now })
     }
 }

@@ -1,5 +1,5 @@
 //! RELEASE FACTS: which Cassandra releases are known, and for each its jars, cassandra.yaml keys and JDKs.
-//! Refuses: IO and guesses. A release that is not in the table is unknown, with the nearest known one told.
+//! Refuses: IO and guesses. A release that is not in the table is unknown, and the error names the nearest known one.
 
 mod jdk;
 mod keys;

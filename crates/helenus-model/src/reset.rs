@@ -1,5 +1,5 @@
 //! RESET: what leads from the schema that is there to the one that was recorded, and which tables hold anything.
-//! Refuses to guess at CQL: an element is the statement that the server itself tells of it.
+//! Refuses to guess at CQL: an element is the statement that the server itself gives for it.
 
 use crate::format::Format;
 use serde::{Deserialize, Serialize};
@@ -292,7 +292,7 @@ pub fn views_of(table: &Element, of: &[Element]) -> Vec<String> {
         .collect()
 }
 
-/// The table that an element belongs to: the server tells indexes and views behind their table.
+/// The table that an element belongs to: the server lists indexes and views behind their table.
 fn owner(e: &Element, of: &[Element]) -> TableKey {
     let mut table = None;
     for other in of.iter().filter(|o| o.keyspace == e.keyspace) {

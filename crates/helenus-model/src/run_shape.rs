@@ -205,9 +205,9 @@ mod tests {
             ..shape(&[("write", 1)])
         };
         let phases = steps.phases(&Workload::Standard1);
-        let told: Vec<_> = phases.iter().map(|p| (&*p.name, p.rate_per_s)).collect();
+        let rates: Vec<_> = phases.iter().map(|p| (&*p.name, p.rate_per_s)).collect();
         assert_eq!(
-            told,
+            rates,
             [("main@1000", Some(1000.0)), ("main@2500", Some(2500.0))]
         );
     }

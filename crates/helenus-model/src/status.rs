@@ -1,4 +1,4 @@
-//! A cluster as `nodetool status` tells it: the same words, columns, order and rounding as Cassandra 5.0.9 prints.
+//! A cluster as `nodetool status` shows it: the same words, columns, order and rounding as Cassandra 5.0.9 prints.
 //! Refuses to look anything up: the view comes from outside, and what it does not know prints as `?`.
 
 mod table;

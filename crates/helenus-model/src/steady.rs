@@ -1,5 +1,5 @@
 //! Whether a phase was steady: where its warm-up ended, and whether what came after stayed on one level.
-//! Refuses to call unsteady what too few points cannot show: then it is *not told*.
+//! Refuses to call unsteady what too few points cannot show: then the phase is too short to judge.
 
 use crate::stats::{
     BATCH, FEWEST_FOR_CHANGE, SCALE, Truncation, change_point, mean, median, mser5,
@@ -118,7 +118,7 @@ pub fn judge(points: &[(f64, f64)], warmup_asked_s: f64, may_cut: bool) -> Stead
         found.state = SteadyState::NotSteady;
         (found.change, found.change_at_s) = (Some(ratio), Some(end));
     }
-    // Where the beginning has no end in the first half, it has none that could be cut; it is told where it is seen.
+    // Where the beginning has no end in the first half, it has none that could be cut; it is reported where it is seen.
     let first_s = warmup_asked_s + BEGINNING_SHARE * measured_s;
     if beginning_end == Truncation::NoEnd
         && found.state == SteadyState::Steady
@@ -285,8 +285,8 @@ mod tests {
         for noise in [0.003, 0.01, 0.03] {
             for seed in 0..ROUNDS {
                 let found = judge(&series(seed, 15, 0.2, noise, settling), 3.0, true);
-                let told = found.state == SteadyState::NotSteady;
-                assert!(told || found.cut_s >= 1.0, "{found:?}");
+                let unsteady = found.state == SteadyState::NotSteady;
+                assert!(unsteady || found.cut_s >= 1.0, "{found:?}");
             }
         }
     }

@@ -343,7 +343,7 @@ fn turn(stream: &mut StreamOwned<ClientConnection, TcpStream>) -> io::Result<()>
     conn.process_new_packets()
         .map(drop)
         .inspect_err(|_| {
-            // The alert that says why; the reason told is the first one.
+            // The alert that says why; the reason returned is the first one.
             let _best_effort = conn.write_tls(sock);
         })
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

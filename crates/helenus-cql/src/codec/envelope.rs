@@ -146,7 +146,7 @@ impl Header {
     /// Another version, an unknown opcode, a length that is negative or above the limit.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Option<Self>, DecodeError> {
-        // The version comes first, so a peer that speaks something else is told apart at once.
+        // The version comes first, so a peer that speaks something else is recognised at once.
         let Some(first) = bytes.first() else {
             return Ok(None);
         };

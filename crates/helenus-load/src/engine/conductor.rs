@@ -215,7 +215,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             .max(u64::try_from(step).unwrap_or(u64::MAX));
     }
 
-    /// Tells how far the phase is, where all of its operations are to succeed.
+    /// Reports how far the phase is, where all of its operations are to succeed.
     fn mark(&self, output: &Output) {
         let running = &self.running;
         if let Some(marks) = &running.marks {

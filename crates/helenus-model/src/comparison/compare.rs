@@ -200,8 +200,8 @@ pub fn compare(
     let first = check(a, b, options)?;
     let (pairs, left_out) = pairs::pairs(a, b);
     if pairs.is_empty() {
-        let told = left_out.iter().map(|l| format!("{}: {}", l.run, l.why));
-        let left_out = told.collect();
+        let reasons = left_out.iter().map(|l| format!("{}: {}", l.run, l.why));
+        let left_out = reasons.collect();
         return Err(CompareError::NothingLeft { left_out });
     }
     if phases(&pairs).is_empty() {
@@ -211,7 +211,7 @@ pub fn compare(
     let bars = answers(&options.bars, &rows)?;
     let (differences, mut cautions) = pairs::differences(&pairs);
     cautions.splice(0..0, pairs::cautions(&pairs));
-    let told = pairs::told(&pairs);
+    let shown = pairs::shown(&pairs);
     let measured = a.iter().chain(b).flat_map(|run| &run.result.phases);
     let side = |label: &str, runs: Vec<String>| Side {
         label: label.to_owned(),
@@ -221,14 +221,14 @@ pub fn compare(
         format: Format::new("comparison", VERSION),
         a: side(
             &options.label_a,
-            told.iter().flat_map(|p| p.a.clone()).collect(),
+            shown.iter().flat_map(|p| p.a.clone()).collect(),
         ),
         b: side(
             &options.label_b,
-            told.iter().flat_map(|p| p.b.clone()).collect(),
+            shown.iter().flat_map(|p| p.b.clone()).collect(),
         ),
         start_means: first.result.start_means,
-        pairs: told,
+        pairs: shown,
         left_out,
         differences,
         cautions,

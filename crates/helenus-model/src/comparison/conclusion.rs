@@ -178,7 +178,7 @@ impl Comparison {
             if let Some(known) = row.estimate.as_mut().filter(|e| e.p_holm.is_some()) {
                 *known = Estimate {
                     p_holm: known.p_holm,
-                    ..known.told_with(family)
+                    ..known.shown_with(family)
                 };
             }
             row.claim = row.corrected();
@@ -293,8 +293,8 @@ impl Comparison {
     /// The headline's measures: those that are significant, else what is open. Those of `crossed` thresholds are named
     /// already.
     fn differences_sentence(&self, crossed: &[&Bar]) -> String {
-        let told = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
-        let rows = || self.rows.iter().filter(|row| !told(row));
+        let is_named = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
+        let rows = || self.rows.iter().filter(|row| !is_named(row));
         let list = |wanted: fn(Finding) -> bool| -> String {
             let own = rows().filter(|row| wanted(row.finding()));
             let each = own.filter_map(|row| Some(self.difference(row, row.estimate.as_ref()?)));
@@ -307,7 +307,7 @@ impl Comparison {
         }
         let other = if crossed.is_empty() { "" } else { "other " };
         let none = format!("no {other}significant difference after correction ({pairs})");
-        let open = self.usual().filter(|row| !told(row));
+        let open = self.usual().filter(|row| !is_named(row));
         match open.and_then(|row| Some((row, row.estimate?))) {
             Some((row, estimate)) => format!("{none}; {}", self.difference(row, &estimate)),
             None => none,

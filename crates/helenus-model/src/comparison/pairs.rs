@@ -173,7 +173,7 @@ fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
 }
 
 /// The pairs as they are shown.
-pub(super) fn told(pairs: &[Restarts]) -> Vec<Pair> {
+pub(super) fn shown(pairs: &[Restarts]) -> Vec<Pair> {
     let one = |[a, b]: &Restarts| Pair {
         a: a.names(),
         b: b.names(),

@@ -258,7 +258,7 @@ pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
 
 impl Estimate {
     /// The same shown together with so many in all.
-    pub(crate) fn told_with(&self, together: usize) -> Self {
+    pub(crate) fn shown_with(&self, together: usize) -> Self {
         let of = Interval {
             mean: self.ratio.ln(),
             sd: self.log_sd,
@@ -274,8 +274,9 @@ impl Estimate {
     }
 }
 
-/// Tells the rows that may be claims as one family: of each phase, all operations together: p50 and p99 of the response time (of the
-/// service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it. All others are exploratory.
+/// Corrects the rows that may be claims as one family: of each phase, all operations together: p50 and p99 of the
+/// response time (of the service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it.
+/// All others are exploratory.
 fn adjust(rows: &mut [Computed]) {
     let scheduled: Vec<String> = rows
         .iter()
@@ -291,8 +292,8 @@ fn adjust(rows: &mut [Computed]) {
                 _ => false,
             }
     };
-    let told = |one: &&mut Computed| headline(&one.row) && one.row.estimate.is_some();
-    let mut family: Vec<&mut Computed> = rows.iter_mut().filter(told).collect();
+    let in_family = |one: &&mut Computed| headline(&one.row) && one.row.estimate.is_some();
+    let mut family: Vec<&mut Computed> = rows.iter_mut().filter(in_family).collect();
     let p: Vec<f64> = family.iter().map(|one| one.p(0.0)).collect();
     for (one, adjusted) in family.iter_mut().zip(holm(&p)) {
         one.row.estimate = one.estimate(p.len()).map(|estimate| Estimate {

@@ -198,7 +198,7 @@ fn a_difference_is_claimed_with_its_interval() {
 #[test]
 fn rows_stand_in_a_fixed_order_and_the_headline_is_adjusted() {
     let found = compared(&A, &times_of(1.1), &[]);
-    let told: Vec<String> = found
+    let lines: Vec<String> = found
         .rows
         .iter()
         .map(|row| {
@@ -206,7 +206,7 @@ fn rows_stand_in_a_fixed_order_and_the_headline_is_adjusted() {
             format!("{}{}", row.name(), if holm { " *" } else { "" })
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     write all throughput
     write all response mean
     write all response p50 *
@@ -306,12 +306,12 @@ fn invalid_runs_go_with_their_pair() {
     let [a, b] = in_turn(&results, &b);
     let found = compare(&a, &b[..7], &options(&[])).unwrap();
     assert_eq!(found.pairs.len(), 6);
-    let told: Vec<String> = found
+    let lines: Vec<String> = found
         .left_out
         .iter()
         .map(|l| format!("{}: {}", l.run, l.why))
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     a7: the other side has fewer restarts
     a2: it is invalid: see its doubts
     b2: a2 of its pair is invalid
@@ -353,8 +353,8 @@ fn pair_numbers_win_over_time() {
     doubt(&mut spoilt, DoubtKind::Errors);
     let mut alone = facts("b3", 1, &spoilt);
     alone.pair = Some(9);
-    let told = compare(&a, &[b[0].clone(), alone], &options(&[])).unwrap();
-    let why = told.left_out.iter().find(|left| left.run == "b3");
+    let with_spoilt = compare(&a, &[b[0].clone(), alone], &options(&[])).unwrap();
+    let why = with_spoilt.left_out.iter().find(|left| left.run == "b3");
     assert_eq!(why.unwrap().why, "it is invalid: see its doubts");
     // Without numbers on both sides the order of beginning decides.
     b[0].pair = None;
@@ -435,7 +435,7 @@ fn cautions_say_what_stands_against_it() {
     a[3].facts.push(fact("heap", "1G"));
     a[4].facts.push(fact("heap", "2G"));
     let found = compare(&a, &b, &options(&[])).unwrap();
-    let told: Vec<String> = found
+    let lines: Vec<String> = found
         .cautions
         .iter()
         .map(|c| format!("{}\n  {}", c.text, c.cure))
@@ -446,7 +446,7 @@ fn cautions_say_what_stands_against_it() {
                 .map(|d| format!("{}: {} / {}", d.what, d.a, d.b)),
         )
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     all of one side ran before all of the other: drift over time counts as their difference
       run the two sides in turn: helenus compare --ab
     some nodes used a class-data archive and some did not: in 1 of 16 runs
@@ -537,7 +537,7 @@ fn bars_name_phases_and_operations() {
             Err(error) => format!("{error} | {}", error.hint()),
         }
     };
-    let told = [
+    let named = [
         "p99>+5%",
         "mixed.mean>+5%",
         "write.service.p50>+5%",
@@ -550,7 +550,7 @@ fn bars_name_phases_and_operations() {
         "mixed.read.cpu>+5%",
     ]
     .map(|bar| format!("{bar}: {}", rows(bar)));
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(named.join("\n"), @r#"
     p99>+5%: write all response p99, mixed all response p99
     mixed.mean>+5%: mixed all response mean
     write.service.p50>+5%: write all service p50
@@ -576,13 +576,13 @@ fn what_a_bar_names_is_known_before_anything_runs() {
     ] {
         assert_eq!(check(bar), Ok(()), "{bar}");
     }
-    let told = check("write.read.p99>+5%").unwrap_err();
-    insta::assert_snapshot!(format!("{told} | {}", told.hint()), @r#"the threshold "write.read.p99>+5%" names no known phase or operation at character 7: "read" | known: all"#);
+    let error = check("write.read.p99>+5%").unwrap_err();
+    insta::assert_snapshot!(format!("{error} | {}", error.hint()), @r#"the threshold "write.read.p99>+5%" names no known phase or operation at character 7: "read" | known: all"#);
 }
 
 #[test]
 fn bars_that_cannot_be_read_say_where() {
-    let told = [
+    let errors = [
         "p99",
         "p98>+5%",
         "write.p99.99>+5%",
@@ -601,7 +601,7 @@ fn bars_that_cannot_be_read_say_where() {
         let error = FailOn::parse(bar).unwrap_err();
         format!("{error}\n  {}", error.hint())
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     the threshold "p99" has neither > nor <
       write it as 'p99>+5%' or 'throughput<-5%'
     the threshold "p98>+5%" names no known measure at character 1: "p98"

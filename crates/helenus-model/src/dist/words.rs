@@ -1,4 +1,4 @@
-//! Distributions as cassandra-stress tells them: by name and numbers, and its own quantiles.
+//! Distributions as cassandra-stress prints them: by name and numbers, and its own quantiles.
 //! Refuses to draw.
 
 use super::{Dist, RatioDist, Shape};

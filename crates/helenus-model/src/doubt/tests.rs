@@ -126,7 +126,7 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
     ];
     let window = Window::new(&readings, 0, 100);
     let doubts = judge(&good(), &OutsideFacts::default().seen_through(&window));
-    let told: Vec<_> = doubts
+    let found: Vec<_> = doubts
         .iter()
         .map(|d| (d.kind, d.about.as_deref(), d.measured))
         .collect();
@@ -135,8 +135,8 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
         (DoubtKind::FaultNotMade, Some("partition DC9"), 1.0),
         (DoubtKind::Fault, Some(kill), 0.2),
     ];
-    assert_eq!(told, expected);
-    // In a stretch that it did not touch it is not told; what was not made is missing everywhere.
+    assert_eq!(found, expected);
+    // A window that it did not touch has no doubt about it; what was not made is missing everywhere.
     let later = Window::new(&readings, 40, 49);
     let doubts = judge(&good(), &OutsideFacts::default().seen_through(&later));
     let kinds: Vec<DoubtKind> = doubts.iter().map(|d| d.kind).collect();
@@ -238,7 +238,7 @@ fn what_pods_lack_is_doubted() {
         ..OutsideFacts::default()
     };
     let doubts = judge(&good(), &outside.seen_through(&Window::new(&[], 0, 100)));
-    let told: Vec<_> = doubts
+    let found: Vec<_> = doubts
         .iter()
         .map(|d| (d.kind, d.about.as_deref(), d.measured))
         .collect();
@@ -248,7 +248,7 @@ fn what_pods_lack_is_doubted() {
         (DoubtKind::ClockUnsure, Some("g-2"), 0.06),
         (DoubtKind::Throttled, Some("g-1"), 0.2),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert_eq!(Verdict::of(&doubts[2..]), Verdict::Caution);
     let sure = OutsideFacts {
         clocks: Some(("g-2".to_owned(), 0.05)),
@@ -265,8 +265,8 @@ fn cures_follow_from_the_cause() {
         facts.failed_most = Some(kind);
         facts.unsteady_change = Some(0.3);
         let doubts = judge(&facts, outside);
-        let told = doubts.iter().map(|d| format!("{:?}: {}", d.kind, d.cure));
-        told.collect()
+        let lines = doubts.iter().map(|d| format!("{:?}: {}", d.kind, d.cure));
+        lines.collect()
     };
     let none = OutsideFacts::default();
     let overloaded = cures(FailureKind::Overloaded, &none);
@@ -302,11 +302,11 @@ fn cures_follow_from_the_cause() {
         disturbed: vec!["helenus stop c".to_owned()],
         ..died
     };
-    for told in cures(FailureKind::Connection, &stopped) {
-        let errors = told.starts_with("Errors");
+    for cure in cures(FailureKind::Connection, &stopped) {
+        let errors = cure.starts_with("Errors");
         assert!(
-            errors || told.ends_with("run it again without that command"),
-            "{told}"
+            errors || cure.ends_with("run it again without that command"),
+            "{cure}"
         );
     }
     // Nothing but nodes that are down is an outage, and it says nothing of the load.

@@ -15,7 +15,7 @@ use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
 use super::screened::{Screened, screened};
-use super::untold::Untold;
+use super::unanswered::Unanswered;
 use crate::comparison::{ALPHA, Estimate, Measure, shared};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
@@ -145,16 +145,16 @@ pub fn analyse(
         found.extend(effects(of, &all, &logs, other));
     }
     let mut together = interactions(of, &all, &logs, measure);
-    let untold = Untold::of(of, facts, not_testable);
-    let why_of = |factor: &str| untold.why_of(of, factor).map(str::to_owned);
+    let unanswered = Unanswered::of(of, facts, not_testable);
+    let why_of = |factor: &str| unanswered.why_of(of, factor).map(str::to_owned);
     withhold(&mut found, &mut together, |factor| why_of(factor).is_some());
-    let held = untold.settings_held();
+    let held = unanswered.settings_held();
     let mut answer = answer(of, &all, facts, &logs, (&phase, measure));
-    answer = answer.filter(|_| !untold.is_any() && !of.is_screening());
+    answer = answer.filter(|_| !unanswered.is_any() && !of.is_screening());
     let family = judge(measure, &mut found, &mut together, answer.as_mut());
-    let screened = screened(of, &logs, &found, measure).filter(|_| !untold.is_any());
+    let screened = screened(of, &logs, &found, measure).filter(|_| !unanswered.is_any());
     let tips = tips(of, &found, measure, &why_of);
-    let not_testable = untold.why();
+    let not_testable = unanswered.why();
     let combinations = cells(of, &all, facts, &phase);
     let (bars, ladders) = bars(of, &all, facts, (scheduled, held), &phase);
     Some(Analysis {
@@ -194,7 +194,7 @@ fn phase(of: &Experiment, facts: &[Fact]) -> Option<String> {
     first.phases.iter().rfind(common).cloned()
 }
 
-/// Measures that are told beside the one that it is about.
+/// Measures that are reported beside the one that it is about.
 fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
     let mut all = if scheduled {
         vec![Measure::ResponseP50, Measure::ResponseP99]

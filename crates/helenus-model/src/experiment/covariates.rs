@@ -23,10 +23,10 @@ pub struct Covariates {
 }
 
 impl Covariates {
-    /// What a result tells; how many runs came before it is not among that.
+    /// What a result holds of them; it does not hold how many runs came before it.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "nanoseconds, told to the millisecond"
+        reason = "nanoseconds, needed to the millisecond"
     )]
     pub fn of(result: &RunResult) -> Self {
         let by_phase = |of: fn(&Around) -> Option<f64>| {

@@ -9,9 +9,10 @@ use crate::stats::holm;
 /// Judges effects, interactions and the answer together, and widens their intervals so that all of them hold together;
 /// returns how many contrasts these are.
 ///
-/// The family has each effect and each interaction that can be told, and each settings against the first; what is two of
-/// these at once counts once. Which settings may be the best is another question, judged at the same level by itself: each
-/// against the best, for whichever is best in truth, so many comparisons with it could go wrong (Hsu 1981).
+/// The family has each effect and each interaction that has an estimate, and each settings against the first; what is
+/// two of these at once counts once. Which settings may be the best is another question, judged at the same level by
+/// itself: each against the best, for whichever is best in truth, so many comparisons with it could go wrong (Hsu
+/// 1981).
 pub(super) fn judge(
     measure: Measure,
     effects: &mut [Effect],
@@ -24,12 +25,12 @@ pub(super) fn judge(
     let effects = effects.map(|e| (&mut e.estimate, &mut e.claim));
     let interactions = interactions.iter_mut().filter(|i| i.testable);
     let interactions = interactions.map(|i| (&mut i.estimate, &mut i.claim));
-    let mut told: Vec<(&mut Estimate, &mut Claim)> = effects
+    let mut contrasts: Vec<(&mut Estimate, &mut Claim)> = effects
         .chain(interactions)
         .filter_map(|(estimate, claim)| Some((estimate.as_mut()?, claim)))
         .collect();
     let mut family = Family::default();
-    told.iter().for_each(|(of, _)| family.add(of));
+    contrasts.iter().for_each(|(of, _)| family.add(of));
     if let Some(answer) = answer {
         answer
             .against_reference
@@ -37,7 +38,7 @@ pub(super) fn judge(
             .for_each(|of| family.add(of));
         if let Some(estimate) = &mut answer.estimate {
             // It was chosen out of these, and is one of them.
-            told.push((estimate, &mut answer.claim));
+            contrasts.push((estimate, &mut answer.claim));
         }
         let rivals = answer.rivals.iter_mut();
         let rivals: Vec<(&mut Estimate, &mut Claim)> = rivals
@@ -46,7 +47,7 @@ pub(super) fn judge(
         judge_rivals(rivals);
     }
     let adjusted = holm(&family.p);
-    for (estimate, claim) in told {
+    for (estimate, claim) in contrasts {
         let p = family.place(estimate).map_or(1.0, |place| adjusted[place]);
         (*estimate, *claim) = said(estimate, adjusted.len(), p);
     }
@@ -90,17 +91,17 @@ impl Family {
 
 /// An estimate that is shown together with so many, with its adjusted p value and what that lets one say.
 pub(super) fn said(of: &Estimate, family: usize, adjusted: f64) -> (Estimate, Claim) {
-    let told = Estimate {
+    let shown = Estimate {
         p_holm: Some(adjusted),
-        ..of.told_with(family)
+        ..of.shown_with(family)
     };
     let claim = match adjusted {
         _ if !of.is_enough() => Claim::None,
         p if p > ALPHA => Claim::NoDifference,
         // A claim and the interval beside it say the same.
-        _ if told.low <= 1.0 && told.high >= 1.0 => Claim::NoDifference,
+        _ if shown.low <= 1.0 && shown.high >= 1.0 => Claim::NoDifference,
         _ if of.ratio > 1.0 => Claim::Higher,
         _ => Claim::Lower,
     };
-    (told, claim)
+    (shown, claim)
 }

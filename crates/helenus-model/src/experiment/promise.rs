@@ -1,5 +1,5 @@
 //! What a level is said to gain (`a gain`, `up to 15%`, `3% to 5%`, `100%`), and how that claim ends where it is measured.
-//! Refuses to call a claim wrong for lack of an answer: what was not told apart, or could not be tried, says so.
+//! Refuses to call a claim wrong for lack of an answer: what was not distinguished, or could not be tried, says so.
 
 use super::Experiment;
 use super::effects::Effect;
@@ -184,8 +184,8 @@ impl Tip {
     }
 }
 
-/// What becomes of all claimed effects, by the effects on this measure; `why_of` tells why nothing may be said of a
-/// factor.
+/// What becomes of all claimed effects, by the effects on this measure; `why_of` gives the reason where nothing may be
+/// said of a factor.
 pub(super) fn tips(
     of: &Experiment,
     effects: &[Effect],

@@ -37,13 +37,13 @@ pub(super) fn screened(
         let log = effect.estimate.map_or(0.0, |estimate| estimate.ratio.ln());
         if measure.more_is_better() { log } else { -log }
     };
-    let told: Vec<&Effect> = effects
+    let judged: Vec<&Effect> = effects
         .iter()
         .filter(|e| e.measure == measure && e.testable)
         .collect();
     let (mut better, mut worse, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
     for (place, factor) in of.factors.iter().enumerate() {
-        let own = || told.iter().filter(|e| e.factor == factor.name);
+        let own = || judged.iter().filter(|e| e.factor == factor.name);
         let best = own().filter(|effect| effect.claim == good);
         if let Some(best) = best.max_by(|a, b| gain(a).total_cmp(&gain(b))) {
             better.push(format!("{}={}", best.factor, best.to));

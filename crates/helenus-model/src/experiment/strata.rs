@@ -188,7 +188,7 @@ impl Strata {
     }
 
     /// The sum over combinations by these weights, which together are 0, with its interval by these residuals; `blocks`
-    /// is what it is told to stand on. None where the runs cannot estimate it, or leave no degree of freedom.
+    /// is the count that the interval carries. None where the runs cannot estimate it, or leave no degree of freedom.
     #[expect(clippy::cast_precision_loss, reason = "combinations are few")]
     pub(super) fn contrast(
         &self,

@@ -64,13 +64,13 @@ fn a_file_says_everything() {
     assert_eq!(file.wholes(&combinations).len(), 4);
     assert!(file.bars[0].is_about(&[0, 1, 1]) && !file.bars[0].is_about(&[0, 1, 0]));
     assert_eq!((file.bars[0].bound, file.bars[0].below), (20_000.0, true));
-    let told = file.settings(&file.cluster, &[1, 1, 0], &[Kind::Restart]);
-    let told: Vec<String> = told
+    let settings = file.settings(&file.cluster, &[1, 1, 0], &[Kind::Restart]);
+    let settings: Vec<String> = settings
         .iter()
         .map(|s| format!("{}={}", s.key, s.value))
         .collect();
     assert_eq!(
-        told,
+        settings,
         [
             r#"preset="tiny""#,
             r#"set=["concurrent_writes=4", "concurrent_reads=32"]"#,
@@ -481,7 +481,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
     insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"the claim is about the disk, and there is no dataset ([populate])");
     assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
-    // The other factors are told as ever: they ask nothing of the disk.
+    // The other factors are reported as ever: they ask nothing of the disk.
     let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, of.too_small(gib(1), gib(4))).unwrap();
     assert!(found.answer.is_none());
@@ -556,7 +556,7 @@ fn from_where_on_the_generator_was_the_limit_is_told() {
     let text = WHOLE.replace("levels = [500, 1000]", "levels = [500, 1000, 2000]");
     let of = read(&text).unwrap();
     let all = of.combinations();
-    let told = |limited: &dyn Fn(&[usize]) -> bool| {
+    let generator_limit = |limited: &dyn Fn(&[usize]) -> bool| {
         let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
         for fact in &mut facts {
             fact.generator_was_limit = limited(&all[fact.planned.combination]);
@@ -565,9 +565,12 @@ fn from_where_on_the_generator_was_the_limit_is_told() {
         facts[0].generator_was_limit = true;
         analyse(&of, &facts, None, None).unwrap().generator_limit
     };
-    assert_eq!(told(&|_| false), None);
-    assert_eq!(told(&|l| l[2] > 0).as_deref(), Some("from rate=1000 on"));
-    let one = told(&|l| l == [1, 0, 1]);
+    assert_eq!(generator_limit(&|_| false), None);
+    assert_eq!(
+        generator_limit(&|l| l[2] > 0).as_deref(),
+        Some("from rate=1000 on")
+    );
+    let one = generator_limit(&|l| l == [1, 0, 1]);
     assert_eq!(one.as_deref(), Some("at heap=128M reads=few rate=1000"));
 }
 
@@ -620,7 +623,7 @@ fn where_throughput_stops_growing_is_told_with_what_was_busy_there() {
         ]);
     }
     let found = analyse(&of, &facts, None, None).unwrap();
-    let told: Vec<String> = found
+    let lines: Vec<String> = found
         .growth
         .iter()
         .map(|g| {
@@ -637,7 +640,7 @@ fn where_throughput_stops_growing_is_told_with_what_was_busy_there() {
             )
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(lines.join("\n"), @r"
     in-flight from 1 until 32 (9.0 times) at mix=write processes=1: 0.9 and 0.18 busy
     in-flight from 1 until 32 (9.0 times) at mix=read processes=1: 1.8 and 0.36 busy
     processes from 1 until 1 (1.0 times) at mix=write in-flight=64: 0.9 and 0.18 busy

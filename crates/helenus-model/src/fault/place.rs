@@ -299,8 +299,8 @@ mod tests {
         let Ok(Reach::Links(links)) = reach("partition DC3") else {
             panic!("links")
         };
-        let told: Vec<String> = links.iter().map(|(a, b)| format!("{a}>{b}")).collect();
-        assert_eq!(told, ["DC3>DC1", "DC1>DC3", "DC3>DC2", "DC2>DC3"]);
+        let printed: Vec<String> = links.iter().map(|(a, b)| format!("{a}>{b}")).collect();
+        assert_eq!(printed, ["DC3>DC1", "DC1>DC3", "DC3>DC2", "DC2>DC3"]);
         let Ok(Reach::Links(links)) = reach("loss 5% DC1:DC2") else {
             panic!("links")
         };
@@ -309,18 +309,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_told_with_its_cure() {
-        let told = |text: &str| {
+        let message = |text: &str| {
             let error = reach(text).expect_err(text);
             format!("{error}; {}", error.hint)
         };
-        insta::assert_snapshot!(told("kill nod2"), @"this cluster has no nod2; did you mean node2?");
-        insta::assert_snapshot!(told("kill DC1:DC2"), @"kill is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
-        insta::assert_snapshot!(told("disk-full node4"), @"node4 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
-        insta::assert_snapshot!(told("disk-full DC1"), @"node3 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
-        insta::assert_snapshot!(told("disk-full DC1:DC2"), @"disk-full is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
-        insta::assert_snapshot!(told("loss 5% node1"), @"node1 is not a link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
-        insta::assert_snapshot!(told("partition DC1:DC4"), @"this cluster has no data centre DC4; did you mean DC3?");
-        insta::assert_snapshot!(told("partition DC1:DC1"), @"DC1 has no link to itself; a link is between two data centres, such as DC1:DC2");
+        insta::assert_snapshot!(message("kill nod2"), @"this cluster has no nod2; did you mean node2?");
+        insta::assert_snapshot!(message("kill DC1:DC2"), @"kill is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
+        insta::assert_snapshot!(message("disk-full node4"), @"node4 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(message("disk-full DC1"), @"node3 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(message("disk-full DC1:DC2"), @"disk-full is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
+        insta::assert_snapshot!(message("loss 5% node1"), @"node1 is not a link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
+        insta::assert_snapshot!(message("partition DC1:DC4"), @"this cluster has no data centre DC4; did you mean DC3?");
+        insta::assert_snapshot!(message("partition DC1:DC1"), @"DC1 has no link to itself; a link is between two data centres, such as DC1:DC2");
         let fault = Fault::parse("partition DC3").expect("a fault");
         let error = shape(false).reach(&fault).expect_err("loopback");
         assert!(error.hint.contains("--rtt"), "{error}");

@@ -250,16 +250,16 @@ mod tests {
 
     #[test]
     fn faults_that_undo_each_other_are_refused() {
-        let told = |lines: &[&str]| check(&script(lines), &shape());
-        assert!(told(&["at 1s for 2s pause node1", "at 2s for 2s pause node1"]).is_err());
-        assert!(told(&["at 1s for 2s pause node1", "at 3s for 2s pause node1"]).is_ok());
-        assert!(told(&["at 1s kill node1", "at 2s pause DC1"]).is_err());
-        assert!(told(&["at 1s pause node1", "at 2s slow 20% node1"]).is_ok());
-        assert!(told(&["at 1s pause node1", "at 2s disk-full node1"]).is_err());
-        assert!(told(&["at 1s disk-full node1", "at 2s disk-full DC2"]).is_ok());
+        let checked = |lines: &[&str]| check(&script(lines), &shape());
+        assert!(checked(&["at 1s for 2s pause node1", "at 2s for 2s pause node1"]).is_err());
+        assert!(checked(&["at 1s for 2s pause node1", "at 3s for 2s pause node1"]).is_ok());
+        assert!(checked(&["at 1s kill node1", "at 2s pause DC1"]).is_err());
+        assert!(checked(&["at 1s pause node1", "at 2s slow 20% node1"]).is_ok());
+        assert!(checked(&["at 1s pause node1", "at 2s disk-full node1"]).is_err());
+        assert!(checked(&["at 1s disk-full node1", "at 2s disk-full DC2"]).is_ok());
         // Layers over links lie over each other.
-        assert!(told(&["at 1s partition DC3", "at 2s partition DC1:DC3"]).is_ok());
-        assert!(told(&["at 1s partition node3", "at 2s kill node3"]).is_ok());
-        assert!(told(&["at 1s kill node9"]).is_err());
+        assert!(checked(&["at 1s partition DC3", "at 2s partition DC1:DC3"]).is_ok());
+        assert!(checked(&["at 1s partition node3", "at 2s kill node3"]).is_ok());
+        assert!(checked(&["at 1s kill node9"]).is_err());
     }
 }

@@ -60,10 +60,10 @@ fn every_collection_of_every_collector_lies_in_the_safepoint_that_is_told_after_
         }
         assert_eq!(safepoints, 5, "{name}");
         // All that says a pause with its length was understood (`us`: sums that Shenandoah prints now and then).
-        let told = text
+        let pauses = text
             .lines()
             .filter(|l| l.contains("Pause ") && l.ends_with("ms"));
-        assert_eq!(collections, told.count(), "{name}");
+        assert_eq!(collections, pauses.count(), "{name}");
         assert!(inside.is_empty(), "{name}: {inside:?}");
     }
 }
@@ -112,7 +112,7 @@ fn a_safepoint_is_an_event_only_where_it_was_long_for_another_reason() {
     let collecting = "[89999000000ns][gc] GC(1) Pause Full (Ergonomics) 24M->10M(31M) 11.000ms";
     assert_eq!(safepoint(12_000_000, collecting), None);
     assert!(safepoint(22_000_000, collecting).is_some());
-    // JDK 11 tells why on another line than how long.
+    // JDK 11 logs the reason on another line than the length.
     let old = "[1ns][safepoint] Entering safepoint region: RevokeBias\n\
                [50000000ns][safepoint] Total time for which application threads were stopped: 0.0200000 seconds, \
                Stopping threads took: 0.0000031 seconds";

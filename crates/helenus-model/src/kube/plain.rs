@@ -19,7 +19,7 @@ pub const DATA_CENTER: &str = "helenus.io/data-center";
 pub const RACK: &str = "helenus.io/rack";
 /// Label of a StatefulSet.
 pub const SET: &str = "helenus.io/set";
-/// Label that tells nodes with data from coordinators.
+/// Label that distinguishes nodes with data from coordinators.
 pub(super) const TIER: &str = "helenus.io/tier";
 /// Label by which Helenus knows what it applied.
 pub const ID: &str = "helenus.io/id";

@@ -1,4 +1,4 @@
-//! Which operations of a workload a ledger can remember, and by which columns their writes are told again.
+//! Which operations of a workload a ledger can remember, and by which columns their writes are found again.
 //! Refuses writes whose rows do not follow from the position alone, or whose timestamp is not the client's.
 
 use crate::consistency::Consistency;

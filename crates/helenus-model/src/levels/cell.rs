@@ -1,5 +1,5 @@
 //! A cell of the comparison: one level, workload, distance and load, and what was expected of it before it ran.
-//! Refuses to be told from results: it stands in the run's plan, which is stored before the first operation.
+//! Refuses to be derived from results: it stands in the run's plan, which is stored before the first operation.
 
 use super::predict::{Illegal, Prediction};
 use super::{Distance, Scene, serial_of};

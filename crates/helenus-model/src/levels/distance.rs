@@ -29,8 +29,8 @@ pub struct RoundTrip {
     pub measured_us: f64,
 }
 
-/// A round trip is as it was asked for up to a quarter of it, or this where that is more, in microseconds: a link that
-/// was not set is told from a host that is busy.
+/// A round trip is as it was asked for up to a quarter of it, or this where that is more, in microseconds: it separates
+/// a link that was not set from a host that is busy.
 const OFF_US: f64 = 5_000.0;
 
 impl RoundTrip {

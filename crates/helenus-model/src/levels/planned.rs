@@ -1,4 +1,4 @@
-//! Slots into cells: each with its links and its prediction, before anything is run; what cannot be run is told.
+//! Slots into cells: each with its links and its prediction, before anything is run; what cannot be run is reported.
 //! Refuses a cell without a prediction.
 
 use super::cell::{self, Cell, Kind};

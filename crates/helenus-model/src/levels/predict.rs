@@ -176,7 +176,7 @@ impl Scene {
         let high_us = if wants <= self.local() {
             last
         } else {
-            self.not_told_apart(last)
+            self.farthest_alike(last)
         };
         let others = if high_us > last {
             ", or others, depending on the ring"
@@ -193,7 +193,7 @@ impl Scene {
     /// The farthest that may stand where the best order has a replica this far away, and that the dynamic snitch leaves
     /// there: one that does not score worse by more than the threshold.
     #[expect(clippy::cast_precision_loss, reason = "at most a minute")]
-    fn not_told_apart(&self, best_us: u64) -> u64 {
+    fn farthest_alike(&self, best_us: u64) -> u64 {
         let score = |us: u64| (us + NEAR_SCORE_US) as f64;
         let most = score(best_us) * (1.0 + self.badness);
         let ways = self.places.iter().map(|place| place.round_trip_us);

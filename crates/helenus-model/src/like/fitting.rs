@@ -375,8 +375,8 @@ impl<'a> Fitting<'a> {
     fn take_back(&mut self, name: &str, why: &str) {
         self.settings.retain(|(key, _)| key != name);
         let begins = format!("{name}: ");
-        let told = self.differences.iter_mut();
-        for difference in told.filter(|d| d.now.as_ref().is_some_and(|n| n.starts_with(&begins))) {
+        let all = self.differences.iter_mut();
+        for difference in all.filter(|d| d.now.as_ref().is_some_and(|n| n.starts_with(&begins))) {
             difference.class = Class::Refused;
             difference.now = None;
             why.clone_into(&mut difference.why);

@@ -200,7 +200,7 @@ fn all<'o, 'n>(objects: &'o [Object<'n>], kind: &str, group: &str) -> Vec<&'o Ob
     of_kind.collect()
 }
 
-/// Tells of objects that an operator made of another one.
+/// Notes objects that an operator made of another one.
 fn made_of(draft: &mut Draft, of: &Object<'_>, made: &[&Object<'_>]) {
     for object in made {
         draft.push(Difference {

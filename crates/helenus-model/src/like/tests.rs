@@ -21,7 +21,7 @@ fn of(text: &str, release: &str) -> Like {
     .unwrap()
 }
 
-fn told(like: &Like) -> String {
+fn differences(like: &Like) -> String {
     let file = like.differences.iter().filter(|d| d.class != Class::Added);
     let lines = file.map(|d| {
         format!(
@@ -59,7 +59,7 @@ client_encryption_options: {enabled: true, keystore_password: hunter2}
 #[test]
 fn an_old_dialect_on_5_0() {
     let like = of(OLD, "5.0");
-    insta::assert_snapshot!(told(&like), @r#"
+    insta::assert_snapshot!(differences(&like), @r#"
     kept      authenticator | PasswordAuthenticator | authenticator: PasswordAuthenticator | with this cluster's own account
     not here  client_encryption_options | {"enabled":true,"keystore_password":"***"} | - | the production cluster's keystores are not on this machine; --tls makes new ones
     replaced  cluster_name | Production | - | the name of the cluster in Helenus
@@ -93,7 +93,7 @@ fn who_may_log_in_follows_the_file_and_the_flag() {
                    authorizer: AllowAllAuthorizer\nrole_manager: CassandraRoleManager\n\
                    network_authorizer: CassandraNetworkAuthorizer\n";
     let like = of(secured, "5.0");
-    insta::assert_snapshot!(told(&like), @r#"
+    insta::assert_snapshot!(differences(&like), @r#"
     kept      authenticator | {"class_name":"org.apache.cassandra.auth.PasswordAuthenticator"} | authenticator: PasswordAuthenticator | with this cluster's own account
     replaced  authorizer | AllowAllAuthorizer | authorizer: CassandraAuthorizer | a cluster with passwords uses this one
     not here  network_authorizer | CassandraNetworkAuthorizer | - | the production cluster's permissions are not on this machine
@@ -130,13 +130,13 @@ fn tokens_are_the_file_s_unless_a_flag_says_otherwise() {
         PresetName::Tiny,
         beside,
     );
-    insta::assert_snapshot!(told(&like.unwrap()), @"replaced  num_tokens | 256 | num_tokens: 4 | set by --tokens");
+    insta::assert_snapshot!(differences(&like.unwrap()), @"replaced  num_tokens | 256 | num_tokens: 4 | set by --tokens");
 }
 
 #[test]
 fn no_keyspace_has_more_copies_than_nodes() {
     let file = "default_keyspace_rf: 3\n";
-    insta::assert_snapshot!(told(&of(file, "5.0")), @"shrunk    default_keyspace_rf | 3 | default_keyspace_rf: 1 | the data centres here have no more nodes");
+    insta::assert_snapshot!(differences(&of(file, "5.0")), @"shrunk    default_keyspace_rf | 3 | default_keyspace_rf: 1 | the data centres here have no more nodes");
     let three = Beside {
         nodes: Some(3),
         ..Beside::default()
@@ -147,7 +147,7 @@ fn no_keyspace_has_more_copies_than_nodes() {
 
 #[test]
 fn what_the_change_log_may_hold_is_kept_up_to_what_a_node_allows_itself() {
-    insta::assert_snapshot!(told(&of("cdc_total_space_in_mb: 2048\n", "4.0")), @"kept      cdc_total_space_in_mb | 2048 | cdc_total_space_in_mb: 2048 | ");
+    insta::assert_snapshot!(differences(&of("cdc_total_space_in_mb: 2048\n", "4.0")), @"kept      cdc_total_space_in_mb | 2048 | cdc_total_space_in_mb: 2048 | ");
     assert_eq!(
         of("cdc_total_space: 8GiB\n", "5.0").differences[0].class,
         Class::Shrunk
@@ -183,7 +183,7 @@ fn a_new_dialect_on_4_0() {
     let text = "read_request_timeout: 5s\ncompaction_throughput: 64MiB/s\n\
                 user_defined_functions_enabled: true\nsai_options: {prioritize_over_legacy_index: true}\n\
                 stream_throughput_outbound: 24MiB/s\n";
-    insta::assert_snapshot!(told(&of(text, "4.0")), @r#"
+    insta::assert_snapshot!(differences(&of(text, "4.0")), @r#"
     renamed   compaction_throughput | 64MiB/s | compaction_throughput_mb_per_sec: 64 | the name and unit of 4.0.19
     renamed   read_request_timeout | 5s | read_request_timeout_in_ms: 5000 | the name and unit of 4.0.19
     unknown   sai_options | {"prioritize_over_legacy_index":true} | - | came with 5.0
@@ -275,7 +275,7 @@ fn sizes_shrink_and_never_grow() {
                 counter_cache_size: 1MiB\nfile_cache_size: 8GiB\nnetworking_cache_size: 1MiB\n\
                 commitlog_segment_size: 64MiB\nmax_mutation_size: 16MiB\ncdc_total_space: 0MiB\n\
                 data_disk_usage_max_disk_size: 4TiB\nconcurrent_validations: 4\ncolumn_index_cache_size: 2KiB\n";
-    insta::assert_snapshot!(told(&of(&text.replace("4TiB", "4096GiB"), "5.0")), @"
+    insta::assert_snapshot!(differences(&of(&text.replace("4TiB", "4096GiB"), "5.0")), @"
     kept      cdc_total_space | 0MiB | cdc_total_space: 0MiB | 
     kept      column_index_cache_size | 2KiB | column_index_cache_size: 2KiB | 
     shrunk    commitlog_segment_size | 64MiB | commitlog_segment_size: 4MiB | disk of another machine; larger mutations than half of 4MiB are refused
@@ -295,7 +295,7 @@ fn sizes_shrink_and_never_grow() {
     ");
     let small = "commitlog_segment_size_in_mb: 2\nmax_mutation_size_in_kb: 1024\nkey_cache_size_in_mb: 512\n\
                  file_cache_size_in_mb: 512\nconcurrent_reads: 64\n";
-    insta::assert_snapshot!(told(&of(small, "4.0")), @"
+    insta::assert_snapshot!(differences(&of(small, "4.0")), @"
     kept      commitlog_segment_size_in_mb | 2 | commitlog_segment_size_in_mb: 2 | 
     shrunk    concurrent_reads | 64 | concurrent_reads: 32 | threads of another machine
     shrunk    file_cache_size_in_mb | 512 | file_cache_size_in_mb: 16 | memory of another machine
@@ -309,7 +309,7 @@ fn encryption_that_is_off_wants_no_key_stores() {
     let off = "client_encryption_options: {enabled: false, optional: false, keystore: conf/.keystore, keystore_password: made-up}\n\
                server_encryption_options: {internode_encryption: none, truststore: conf/.truststore}\n\
                transparent_data_encryption_options: {enabled: 'no', key_alias: 'a:1'}\n";
-    insta::assert_snapshot!(told(&of(off, "5.0")), @"
+    insta::assert_snapshot!(differences(&of(off, "5.0")), @"
     kept      client_encryption_options.enabled | false | client_encryption_options.enabled: false | 
     not here  client_encryption_options.keystore | conf/.keystore | - | the file encrypts nothing: not read
     not here  client_encryption_options.keystore_password | *** | - | the file encrypts nothing: not read
@@ -352,7 +352,7 @@ fn values_that_a_node_dies_of_are_named() {
                internode_max_message_size: 512MiB\nprepared_statements_cache_size: 0MiB\nnum_tokens: 0\n\
                memtable: {configurations: {default: {inherits: trie}}}\nhinted_handoff_enabled: perhaps\n";
     let like = of(bad, "5.0");
-    insta::assert_snapshot!(told(&like), @r#"
+    insta::assert_snapshot!(differences(&like), @r#"
     refused   commitlog_disk_access_mode | standard | - | with commitlog_compression it takes standard, without it mmap or direct; auto fits both
     refused   commitlog_segment_size | 4GiB | commitlog_segment_size: 4MiB | it takes 1MiB to 2047MiB
     refused   commitlog_sync | group | - | Cassandra needs commitlog_sync_group_window with it
@@ -379,7 +379,7 @@ fn values_that_a_node_dies_of_are_named() {
     assert_eq!(like.tokens, None);
     let on_4_0 = "concurrent_writes: 1\ncommitlog_segment_size_in_mb: 4096\nmax_value_size_in_mb: 0\n\
                   scripted_user_defined_functions_enabled: true\notc_coalescing_enough_coalesced_messages: 128\n";
-    insta::assert_snapshot!(told(&of(on_4_0, "4.0")), @"
+    insta::assert_snapshot!(differences(&of(on_4_0, "4.0")), @"
     refused   commitlog_segment_size_in_mb | 4096 | commitlog_segment_size_in_mb: 4 | it takes 1MiB to 2047MiB
     refused   concurrent_writes | 1 | concurrent_writes: 32 | it takes 2 or more
     refused   max_value_size_in_mb | 0 | max_value_size_in_mb: 256 | it takes 1MiB to 2047MiB
@@ -391,12 +391,12 @@ fn values_that_a_node_dies_of_are_named() {
 #[test]
 fn a_commit_log_that_is_not_synced_by_time_has_no_time() {
     let both = "commitlog_sync: batch\ncommitlog_sync_period: 10s\n";
-    insta::assert_snapshot!(told(&of(both, "5.0")), @"
+    insta::assert_snapshot!(differences(&of(both, "5.0")), @"
     kept      commitlog_sync | batch | commitlog_sync: batch | 
     refused   commitlog_sync_period | 10s | - | not allowed with commitlog_sync: batch
     ");
     let group = "commitlog_sync: group\ncommitlog_sync_group_window_in_ms: 10\ncommitlog_sync_period_in_ms: 0\n";
-    insta::assert_snapshot!(told(&of(group, "4.0")), @"
+    insta::assert_snapshot!(differences(&of(group, "4.0")), @"
     kept      commitlog_sync | group | commitlog_sync: group | 
     kept      commitlog_sync_group_window_in_ms | 10 | commitlog_sync_group_window_in_ms: 10 | 
     kept      commitlog_sync_period_in_ms | 0 | commitlog_sync_period_in_ms: 0 |
@@ -409,7 +409,7 @@ fn what_yaml_can_do_is_read_as_cassandra_reads_it() {
                 permissions_validity: *v\r\nauto_snapshot: yes\r\nincremental_backups: off\r\n\
                 memtable: &m\r\n  configurations: {default: {class_name: SkipListMemtable}}\r\n\
                 table_properties_warned: [comment, 'x']\r\nread_request_timeout_in_ms: 7000\r\n";
-    insta::assert_snapshot!(told(&of(text, "5.0")), @r#"
+    insta::assert_snapshot!(differences(&of(text, "5.0")), @r#"
     kept      auto_snapshot | true | auto_snapshot: true | 
     kept      incremental_backups | false | incremental_backups: false | 
     kept      memtable.configurations | {"default":{"class_name":"SkipListMemtable"}} | memtable.configurations: {"default":{"class_name":"SkipListMemtable"}} | 
@@ -419,7 +419,7 @@ fn what_yaml_can_do_is_read_as_cassandra_reads_it() {
     kept      table_properties_warned | ["comment","x"] | table_properties_warned: ["comment","x"] |
     "#);
     let merged = "x: &x {keystore: a}\nclient_encryption_options: {<<: *x, enabled: false}\n";
-    assert!(told(&of(merged, "5.0")).contains("client_encryption_options.enabled: false"));
+    assert!(differences(&of(merged, "5.0")).contains("client_encryption_options.enabled: false"));
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn classes_are_written_as_the_release_takes_them() {
     let text = "role_manager: {class_name: CassandraRoleManager}\nauthorizer: {class_name: AllowAllAuthorizer}\n\
                 commitlog_compression: [{class_name: LZ4Compressor}]\n\
                 memtable: {configurations: {trie: {class_name: TrieMemtable}, default: {inherits: trie}}}\n";
-    insta::assert_snapshot!(told(&of(text, "4.1")), @r#"
+    insta::assert_snapshot!(differences(&of(text, "4.1")), @r#"
     renamed   authorizer | {"class_name":"AllowAllAuthorizer"} | authorizer: AllowAllAuthorizer | as 4.1.10 writes it
     renamed   commitlog_compression | [{"class_name":"LZ4Compressor"}] | commitlog_compression: {"class_name":"LZ4Compressor"} | as 4.1.10 writes it
     unknown   memtable.configurations | {"default":{"inherits":"trie"},"trie":{"class_name":"TrieMemtable"}} | - | trie memtables came with 5.0
@@ -515,9 +515,9 @@ proptest! {
                     .filter(|d| d.class != Class::Added)
                     .filter(|d| d.key == *key || d.key.starts_with(&format!("{key}.")))
                     .collect();
-                prop_assert!(!own.is_empty(), "{key} is told nowhere");
+                prop_assert!(!own.is_empty(), "{key} is listed nowhere");
                 let whole = own.iter().filter(|d| d.key == *key).count();
-                prop_assert!(whole <= 1 && (whole == 0 || own.len() == 1), "{key} is told twice");
+                prop_assert!(whole <= 1 && (whole == 0 || own.len() == 1), "{key} is listed twice");
             }
             for (key, value) in &like.settings {
                 prop_assert!(release.translate(key, value).is_ok(), "{key}: {value}");

@@ -165,7 +165,7 @@ pub(super) fn check_cpus(request: &PlanRequest) -> Result<(), PlanError> {
     }
 }
 
-/// What tells the JVM and Cassandra of their processors: both would size pools by the machine's.
+/// Flags that limit the processors that the JVM and Cassandra see: both would size pools by the machine's.
 pub(super) fn cpu_flags(cpus: f64) -> [String; 2] {
     let whole = cpus.ceil().max(1.0);
     [

@@ -329,9 +329,9 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     let mut slow = request(1, PresetName::Bench);
     slow.spec.disk_speed = DiskLimit::of(Some(Bytes::mib(100)), None, Some(500));
     let disk = limit(&slow).and_then(|limits| limits.disk);
-    let told = disk.map(|disk| disk.to_string());
+    let text = disk.map(|disk| disk.to_string());
     assert_eq!(
-        told.as_deref(),
+        text.as_deref(),
         Some("100 MiB/s read, 500 reads/s, 500 writes/s")
     );
     assert_eq!(DiskLimit::of(None, None, None), None);
@@ -486,15 +486,15 @@ fn tokens_that_are_given_are_those_of_the_only_node() {
     assert_ne!(plan(&one).unwrap().nodes[0].tokens, [-7, 5]);
 }
 
-/// Six nodes of two data centres; the second is told `own`.
+/// Six nodes of two data centres; the second has the preset `own`.
 fn two_presets(preset: PresetName, own: PresetName) -> PlanRequest {
     let mut r = request(6, preset);
     r.spec.topology.data_centers = vec![DataCenter::new("a", 4, 1), DataCenter::new("b", 2, 1)];
-    let told = |preset| NodeWords {
+    let words = |preset| NodeWords {
         preset,
         ..NodeWords::default()
     };
-    r.spec.by_node = [vec![told(None); 4], vec![told(Some(own)); 2]].concat();
+    r.spec.by_node = [vec![words(None); 4], vec![words(Some(own)); 2]].concat();
     r
 }
 
@@ -594,11 +594,11 @@ fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
 fn a_node_s_own_disk_is_its_own_memory() {
     let mut r = request(2, PresetName::Tiny);
     let disk = Some(Bytes::mib(512));
-    let told = NodeWords {
+    let words = NodeWords {
         disk,
         ..NodeWords::default()
     };
-    r.spec.by_node = vec![NodeWords::default(), told];
+    r.spec.by_node = vec![NodeWords::default(), words];
     let mixed = plan(&r).unwrap();
     let (first, second) = (&mixed.nodes[0], &mixed.nodes[1]);
     assert_eq!((first.disk, second.disk), (None, disk));
@@ -606,9 +606,9 @@ fn a_node_s_own_disk_is_its_own_memory() {
     let of = |node: &NodePlan| mixed.memory_of(node).unwrap();
     assert_eq!(of(second), of(first).with_disk(disk));
     assert_eq!(mixed.preset_of(second), PresetName::Tiny);
-    let told: Vec<_> = facts(&mixed).into_iter().map(|(what, _)| what).collect();
-    assert!(told.contains(&"disk of node2".to_owned()), "{told:?}");
-    assert!(!told.contains(&"preset of node2".to_owned()), "{told:?}");
+    let names: Vec<_> = facts(&mixed).into_iter().map(|(what, _)| what).collect();
+    assert!(names.contains(&"disk of node2".to_owned()), "{names:?}");
+    assert!(!names.contains(&"preset of node2".to_owned()), "{names:?}");
     r.available = Bytes::mib(800);
     insta::assert_snapshot!(plan(&r).unwrap_err(), @"2 nodes (1 × tiny 248 MiB, 1 × tiny 760 MiB) need 1009 MiB of memory, 800 MiB are free");
 }

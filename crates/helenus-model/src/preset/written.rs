@@ -1,4 +1,4 @@
-//! A preset's settings as one release writes them: its own names and units, with what it cannot be told left out.
+//! A preset's settings as one release writes them: its own names and units, without what it does not know.
 //! Refuses to drop a setting in silence: what is left out carries its reason.
 
 use serde::Serialize;

@@ -1,5 +1,5 @@
 //! A setting under any release's name, as one release writes it: its own name, its own unit.
-//! Refuses to write what the release's node would refuse: what it cannot be told is an error with its reason.
+//! Refuses to write what the release's node would refuse: what it does not take is an error with its reason.
 
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(release: &str, name: &str, value: &str) -> String {
+    fn outcome(release: &str, name: &str, value: &str) -> String {
         match Release::facts_for(release).unwrap().check(name, value) {
             Ok(checked) => {
                 let notes: Vec<String> = checked.notes.iter().map(Note::to_string).collect();
@@ -132,18 +132,18 @@ mod tests {
     fn a_modern_name_is_written_as_the_release_writes_it() {
         insta::assert_snapshot!(
             [
-                told("4.0", "memtable_heap_space", "8MiB"),
-                told("4.0", "memtable_heap_space_in_mb", "8"),
-                told("4.1", "memtable_heap_space_in_mb", "8"),
-                told("4.0", "key_cache_save_period", "4h"),
-                told("4.0", "compaction_throughput", "24MiB/s"),
-                told("4.0", "user_defined_functions_enabled", "true"),
-                told("4.0", "memtable.configurations.default.class_name", "TrieMemtable"),
-                told("4.1", "memtable", "{configurations: {default: {class_name: TrieMemtable}}}"),
-                told("3.11", "networking_cache_size", "8MiB"),
-                told("4.0", "memtable_heap_space", "512KiB"),
-                told("4.0", "memtable_heap_spice", "8MiB"),
-                told("4.0", "concurrent_reads", "many"),
+                outcome("4.0", "memtable_heap_space", "8MiB"),
+                outcome("4.0", "memtable_heap_space_in_mb", "8"),
+                outcome("4.1", "memtable_heap_space_in_mb", "8"),
+                outcome("4.0", "key_cache_save_period", "4h"),
+                outcome("4.0", "compaction_throughput", "24MiB/s"),
+                outcome("4.0", "user_defined_functions_enabled", "true"),
+                outcome("4.0", "memtable.configurations.default.class_name", "TrieMemtable"),
+                outcome("4.1", "memtable", "{configurations: {default: {class_name: TrieMemtable}}}"),
+                outcome("3.11", "networking_cache_size", "8MiB"),
+                outcome("4.0", "memtable_heap_space", "512KiB"),
+                outcome("4.0", "memtable_heap_spice", "8MiB"),
+                outcome("4.0", "concurrent_reads", "many"),
             ]
             .join("\n"),
             @r#"

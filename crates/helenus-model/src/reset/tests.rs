@@ -1,4 +1,4 @@
-//! What a reset would change, on made-up schemas: told as statements, and carried out on a made-up server.
+//! What a reset would change, on made-up schemas: printed as statements, and carried out on a made-up server.
 
 use super::*;
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn keyspace(name: &str, copies: u32) -> Element {
     }
 }
 
-fn told(origin: &[Element], now: &[Element]) -> String {
+fn printed(origin: &[Element], now: &[Element]) -> String {
     let statements = changes(origin, now);
     let lines: Vec<String> = statements.iter().map(Change::statement).collect();
     lines.join("\n")
@@ -38,7 +38,7 @@ fn nothing_changed_is_nothing_to_do() {
         keyspace("k", 1),
         e(Table, "t", "CREATE TABLE k.t (id int);"),
     ];
-    assert_eq!(told(&schema, &schema), "");
+    assert_eq!(printed(&schema, &schema), "");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn what_is_foreign_goes_in_the_order_of_what_stands_on_what() {
         e(MaterializedView, "\"Mine\"", "V"),
         keyspace("other", 1),
     ];
-    insta::assert_snapshot!(told(&origin, &now), @r#"
+    insta::assert_snapshot!(printed(&origin, &now), @r#"
     DROP KEYSPACE other
     DROP MATERIALIZED VIEW k."Mine"
     DROP MATERIALIZED VIEW k.v
@@ -90,7 +90,7 @@ fn what_was_changed_or_dropped_is_made_again_with_what_stands_on_it() {
         e(Index, "i", "CREATE INDEX i ON k.t;"),
         e(MaterializedView, "v", "CREATE MATERIALIZED VIEW k.v;"),
     ];
-    insta::assert_snapshot!(told(&origin, &now), @"
+    insta::assert_snapshot!(printed(&origin, &now), @"
     DROP MATERIALIZED VIEW k.v
     DROP TABLE k.t
     DROP AGGREGATE k.a(int)
@@ -109,7 +109,7 @@ fn what_was_changed_or_dropped_is_made_again_with_what_stands_on_it() {
 fn a_keyspace_with_another_type_is_made_anew() {
     let origin = [keyspace("k", 1), e(Type, "u", "U;"), e(Table, "t", "T;")];
     let now = [keyspace("k", 1), e(Type, "u", "other"), e(Table, "t", "T;")];
-    let text = told(&origin, &now);
+    let text = printed(&origin, &now);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "DROP KEYSPACE k");
     assert_eq!(lines[2..], ["U", "T"]);
@@ -163,7 +163,7 @@ fn only_what_is_surely_empty_is_left_alone() {
 /// What stands in a made-up keyspace: kind, name, and which of several forms it has.
 type Part = (ElementKind, &'static str, u8);
 
-/// Any schema of two keyspaces, told in the server's order; views and indexes stand behind their tables.
+/// Any schema of two keyspaces, in the server's order; views and indexes stand behind their tables.
 fn schema() -> impl Strategy<Value = Vec<Element>> {
     let part = |kind: ElementKind, name: &'static str| {
         (0..4_u8).prop_map(move |version| (version > 0).then_some((kind, name, version)))

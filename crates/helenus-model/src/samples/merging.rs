@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What one process has said of the present phase, and whether it is over.
 #[derive(Debug, Default)]
-struct Told {
+struct Process {
     header: Option<Header>,
     /// Number of the last rotation.
     last: Option<u64>,
@@ -92,7 +92,7 @@ pub struct Merger {
     plan_hash: String,
     phases: usize,
     interval_ns: u64,
-    told: Vec<Told>,
+    processes: Vec<Process>,
     /// The common beginning of the present phase.
     began_ns: Option<u64>,
     waiting: BTreeMap<Key, (Interval, BTreeSet<usize>)>,
@@ -108,7 +108,7 @@ impl Merger {
             plan_hash: plan.hash(),
             phases: plan.phases.len(),
             interval_ns: plan.sampling_interval_ms.max(1) * 1_000_000,
-            told: (0..of).map(|_| Told::default()).collect(),
+            processes: (0..of).map(|_| Process::default()).collect(),
             began_ns: None,
             waiting: BTreeMap::new(),
             opened: 0,
@@ -118,7 +118,7 @@ impl Merger {
 
     /// Whether all of them wait for the moment at which a phase starts; true once for each phase.
     pub fn all_wait(&mut self) -> bool {
-        let wait = self.left().all(|told| told.gates > self.opened);
+        let wait = self.left().all(|process| process.gates > self.opened);
         if wait && self.opened < self.phases {
             self.opened += 1;
             return true;
@@ -128,23 +128,23 @@ impl Merger {
 
     /// Whether the process at this place is within a phase: it reports at least once an interval.
     pub fn is_at_work(&self, place: usize) -> bool {
-        let told = &self.told[place];
-        self.opened > 0 && told.gates == self.opened && !told.lost && told.footer.is_none()
+        let process = &self.processes[place];
+        self.opened > 0 && process.gates == self.opened && !process.lost && process.footer.is_none()
     }
 
     /// Operations that the process at this place was offered so far.
     pub fn offered(&self, place: usize) -> u64 {
-        self.told[place].offered
+        self.processes[place].offered
     }
 
     /// Those that are not lost.
-    fn left(&self) -> impl Iterator<Item = &Told> {
-        self.told.iter().filter(|told| !told.lost)
+    fn left(&self) -> impl Iterator<Item = &Process> {
+        self.processes.iter().filter(|process| !process.lost)
     }
 
     /// Takes a line of the process at this place; what is whole by it.
     pub fn take(&mut self, place: usize, line: SampleLine) -> Vec<SampleLine> {
-        let own = &mut self.told[place];
+        let own = &mut self.processes[place];
         match line {
             SampleLine::Header(header) => {
                 own.header = Some(header);
@@ -167,20 +167,20 @@ impl Merger {
         }
     }
 
-    /// Goes on without the process at this place: what it told stays, and what is whole without it is told; the run has
-    /// none where nobody is left, or where it ended before all had begun.
+    /// Goes on without the process at this place: what it reported stays, and what is whole without it is returned; the
+    /// run has none where nobody is left, or where it ended before all had started.
     pub fn lost(&mut self, place: usize) -> (Option<Lost>, Vec<SampleLine>) {
-        let own = &self.told[place];
+        let own = &self.processes[place];
         if own.footer.is_some() || own.lost || self.failed {
             return (None, Vec::new());
         }
-        let others = self.told.iter().enumerate();
-        let left = others.filter(|(other, told)| *other != place && !told.lost);
+        let others = self.processes.iter().enumerate();
+        let left = others.filter(|(other, process)| *other != place && !process.lost);
         if left.count() == 0 || self.opened == 0 {
             return (None, self.ended(place));
         }
-        let of = self.told.len();
-        let own = &mut self.told[place];
+        let of = self.processes.len();
+        let own = &mut self.processes[place];
         own.lost = true;
         let lost = Lost {
             place,
@@ -195,7 +195,7 @@ impl Merger {
 
     /// The process at this place says no more; where it did not finish, the run has none.
     pub fn ended(&mut self, place: usize) -> Vec<SampleLine> {
-        if self.told[place].footer.is_some() || self.failed {
+        if self.processes[place].footer.is_some() || self.failed {
             return Vec::new();
         }
         self.fail(Failure {
@@ -203,7 +203,7 @@ impl Merger {
             message: format!(
                 "generator process {} of {} ended early",
                 place + 1,
-                self.told.len()
+                self.processes.len()
             ),
             causes: vec![],
         })
@@ -218,7 +218,7 @@ impl Merger {
     }
 
     fn header(&self) -> Option<SampleLine> {
-        let all = self.told.iter().map(|told| told.header.as_ref());
+        let all = self.processes.iter().map(|process| process.header.as_ref());
         let all: Vec<&Header> = all.collect::<Option<_>>()?;
         let cpus: BTreeSet<u32> = all.iter().flat_map(|h| h.cpus.iter().copied()).collect();
         let first = (*all.first()?).clone();
@@ -236,7 +236,7 @@ impl Merger {
         let since_ns = interval.start_ns.saturating_sub(began_ns) + self.interval_ns / 2;
         let rotation = since_ns / self.interval_ns;
         let key = (rotation, interval.stretch);
-        let own = &mut self.told[place];
+        let own = &mut self.processes[place];
         own.last = Some(rotation);
         own.until_ns = Some(interval.end_ns);
         own.offered += interval.operations.values().map(|o| o.offered).sum::<u64>();
@@ -258,19 +258,19 @@ impl Merger {
         while let Some(first) = self.waiting.first_entry() {
             let (rotation, _) = *first.key();
             let from = &first.get().1;
-            let mut all = self.told.iter().enumerate();
-            let done = all.all(|(place, told)| {
+            let mut all = self.processes.iter().enumerate();
+            let done = all.all(|(place, process)| {
                 from.contains(&place)
-                    || told.lost
-                    || told.end.is_some()
-                    || told.last > Some(rotation)
+                    || process.lost
+                    || process.end.is_some()
+                    || process.last > Some(rotation)
             });
             if !done {
                 break;
             }
             lines.push(SampleLine::Interval(first.remove().0));
         }
-        let ended = self.left().all(|told| told.end.is_some());
+        let ended = self.left().all(|process| process.end.is_some());
         if self.waiting.is_empty() && ended {
             lines.extend(self.end().map(SampleLine::PhaseEnd));
         }
@@ -280,10 +280,10 @@ impl Merger {
     fn end(&mut self) -> Option<PhaseEnd> {
         self.began_ns = None;
         let mut ends = Vec::new();
-        for told in &mut self.told {
-            told.last = None;
-            match told.end.take() {
-                None if told.lost => {}
+        for process in &mut self.processes {
+            process.last = None;
+            match process.end.take() {
+                None if process.lost => {}
                 end => ends.push(end?),
             }
         }
@@ -308,7 +308,7 @@ impl Merger {
     }
 
     fn footer(&self) -> Option<SampleLine> {
-        let all = self.left().map(|told| told.footer.as_ref());
+        let all = self.left().map(|process| process.footer.as_ref());
         let all: Vec<&Footer> = all.collect::<Option<_>>()?;
         let sum = |of: fn(&Footer) -> u64| -> u64 { all.iter().map(|footer| of(footer)).sum() };
         let most = |of: fn(&Footer) -> u64| all.iter().map(|footer| of(footer)).max();
@@ -456,9 +456,9 @@ mod tests {
         let plan = plan(1);
         let mut merger = Merger::new(&plan);
         assert!(!merger.all_wait() && merger.take(0, header(7)).is_empty());
-        let told = merger.take(1, header(8));
-        let [SampleLine::Header(whole)] = &told[..] else {
-            panic!("{told:?}");
+        let lines = merger.take(1, header(8));
+        let [SampleLine::Header(whole)] = &lines[..] else {
+            panic!("{lines:?}");
         };
         assert_eq!((whole.pid, &whole.beside[..]), (7, &[8][..]));
         assert_eq!(
@@ -468,7 +468,7 @@ mod tests {
         assert!(merger.all_wait() && !merger.all_wait());
         use Stretch::Measured as M;
         assert!(merger.take(0, interval(0, 0, M, 10)).is_empty());
-        // The second comes late, and the third in one with it: nothing is lost and nothing told twice.
+        // The second comes late, and the third in one with it: nothing is lost and nothing reported twice.
         assert!(merger.take(0, interval(1, 2_000_000, M, 11)).is_empty());
         let first = merger.take(1, interval(0, 1_000_000, M, 20));
         assert_eq!(completed(&first), [(30, 20)]);
@@ -484,9 +484,9 @@ mod tests {
         let second = merger.take(1, interval(2, 300_000_000, M, 41));
         assert_eq!(completed(&second), [(11, 11), (53, 41)]);
         assert!(merger.take(0, end(3)).is_empty());
-        let told = merger.take(1, end(4));
-        let [SampleLine::PhaseEnd(whole)] = &told[..] else {
-            panic!("{told:?}");
+        let lines = merger.take(1, end(4));
+        let [SampleLine::PhaseEnd(whole)] = &lines[..] else {
+            panic!("{lines:?}");
         };
         // The backlog and what was lost are of both, the busiest thread is one, and what they used is the sum.
         assert_eq!((whole.backlog, whole.thread_cpu_ns), (7, 4));
@@ -498,9 +498,9 @@ mod tests {
     fn one_that_ends_early_ends_the_run_once() {
         let mut merger = Merger::new(&plan(2));
         merger.take(0, header(7));
-        let told = merger.ended(1);
-        let [SampleLine::Failure(failure)] = &told[..] else {
-            panic!("{told:?}");
+        let lines = merger.ended(1);
+        let [SampleLine::Failure(failure)] = &lines[..] else {
+            panic!("{lines:?}");
         };
         assert_eq!(failure.message, "generator process 2 of 2 ended early");
         assert!(merger.ended(0).is_empty());
@@ -527,7 +527,7 @@ mod tests {
         let mut merger = Merger::new(&three);
         (0..3).for_each(|place| drop(merger.take(place, header(7))));
         assert!(merger.all_wait());
-        let mut told = Vec::new();
+        let mut merged = Vec::new();
         let mut given = Vec::new();
         let mut give = |merger: &mut Merger, place: usize, second: u64, slow: u64| {
             let SampleLine::Interval(mut one) = interval(second, 0, M, 10) else {
@@ -543,12 +543,12 @@ mod tests {
             merger.take(place, line)
         };
         for place in 0..3 {
-            told.extend(give(&mut merger, place, 0, 3 + place as u64));
+            merged.extend(give(&mut merger, place, 0, 3 + place as u64));
         }
-        // The second is told by two, one of which is lost then: what it had told of it stays.
-        told.extend(give(&mut merger, 0, 1, 17));
-        told.extend(give(&mut merger, 1, 1, 29));
-        assert_eq!(completed(&told), [(33, 10)]);
+        // Two report the second, one of which is lost then: what it had reported of it stays.
+        merged.extend(give(&mut merger, 0, 1, 17));
+        merged.extend(give(&mut merger, 1, 1, 29));
+        assert_eq!(completed(&merged), [(33, 10)]);
         let (lost, lines) = merger.lost(1);
         assert_eq!(
             lost,
@@ -559,12 +559,12 @@ mod tests {
                 offered: 40,
             })
         );
-        assert!(lines.is_empty(), "the third has not told this second");
-        told.extend(give(&mut merger, 2, 1, 31));
-        told.extend(give(&mut merger, 0, 2, 40));
-        told.extend(give(&mut merger, 2, 2, 50));
-        assert_eq!(completed(&told), [(33, 10), (33, 10), (22, 10)]);
-        assert_eq!(service(&told), service(&given));
+        assert!(lines.is_empty(), "the third has not reported this second");
+        merged.extend(give(&mut merger, 2, 1, 31));
+        merged.extend(give(&mut merger, 0, 2, 40));
+        merged.extend(give(&mut merger, 2, 2, 50));
+        assert_eq!(completed(&merged), [(33, 10), (33, 10), (22, 10)]);
+        assert_eq!(service(&merged), service(&given));
         assert!(merger.take(0, end(3)).is_empty());
         let ended = merger.take(2, end(4));
         let [SampleLine::PhaseEnd(whole)] = &ended[..] else {

@@ -175,7 +175,7 @@ impl Accumulator {
         })
     }
 
-    /// The result; `beside` tells what was seen beside a measurement window (from and to on the monotonic clock, in
+    /// The result; `beside` gives what was seen beside a measurement window (from and to on the monotonic clock, in
     /// nanoseconds) in which so many operations ended. Phases that never started are left out; one that did not end
     /// is there, stopped early.
     ///

@@ -1,5 +1,5 @@
-//! What a count tells: rows by node, by range of tokens, by partition; and how it goes while it goes.
-//! Refuses to call a part the whole: what was not read is told with its share.
+//! What a count reports: rows by node, by range of tokens, by partition; and how it goes while it goes.
+//! Refuses to call a part the whole: what was not read is reported with its share.
 
 use super::PartitionSizes;
 use crate::format::Format;

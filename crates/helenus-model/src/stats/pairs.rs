@@ -100,7 +100,7 @@ pub fn two_stage_interval(values: &[f64], first_stage: usize) -> Option<Interval
     })
 }
 
-/// Most pairs that anybody is told; above it the answer is *this many or more*.
+/// Most pairs that an answer names; above it the answer is *this many or more*.
 const PAIRS_MOST: usize = 1_000_000;
 
 /// The fewest pairs (two at least) whose interval of level `alpha` has a half-width of at most `half`, both on the log

@@ -50,14 +50,14 @@ fn one(name: &str) -> String {
         let _infallible = writeln!(text, "{word} {}", shown(name, set));
     }
     text.push('\n');
-    let mut told: Vec<*const Opt> = Vec::new();
+    let mut listed: Vec<*const Opt> = Vec::new();
     let mut draws = false;
     for option in sets.iter().flatten().copied() {
         draws |= matches!(option.form, Form::Dist | Form::Ratio);
-        if told.contains(&std::ptr::from_ref(option)) {
+        if listed.contains(&std::ptr::from_ref(option)) {
             continue;
         }
-        told.push(std::ptr::from_ref(option));
+        listed.push(std::ptr::from_ref(option));
         let default = option
             .default
             .map(|d| format!(" ({d})"))

@@ -222,7 +222,7 @@ pub(super) fn sets(name: &str) -> Option<Vec<Set>> {
     })
 }
 
-/// The groups that say where, and what is told.
+/// The groups that say where to, and what is reported.
 fn surroundings(name: &str) -> Option<Vec<Set>> {
     Some(match name {
         "-schema" => vec![vec![

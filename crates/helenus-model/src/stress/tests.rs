@@ -190,7 +190,7 @@ fn what_is_wrong_is_told_with_its_cure() {
         "--opration READ",
         "--operation RANGE_SLICE",
     ];
-    let told: Vec<String> = lines
+    let messages: Vec<String> = lines
         .iter()
         .map(|line| {
             let (error, hint) = refused(line);
@@ -200,7 +200,7 @@ fn what_is_wrong_is_told_with_its_cure() {
             format!("{line}\n  error: {error}{hint}")
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]

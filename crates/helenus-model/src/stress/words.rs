@@ -1,5 +1,5 @@
 //! The words of a stress line: joined and split as cassandra-stress does, and what happens to lines that are copied.
-//! Refuses to repair in silence: what a copy broke is told with the corrected line.
+//! Refuses to repair in silence: what a copy broke is reported with the corrected line.
 
 use crate::secret;
 

@@ -109,7 +109,7 @@ mod tests {
                 "kill node9",
             ),
         ];
-        let told: Vec<String> = faults(&readings, 2 * second)
+        let found: Vec<String> = faults(&readings, 2 * second)
             .iter()
             .map(|f| {
                 format!(
@@ -127,6 +127,6 @@ mod tests {
             "kill node9 @node9 false 5..6",
             "partition DC3 @DC3 true 7..8",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 }

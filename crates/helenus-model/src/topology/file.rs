@@ -1,4 +1,4 @@
-//! A topology as a TOML file: data centres, racks, nodes, what each is told, and the links between.
+//! A topology as a TOML file: data centres, racks, nodes, what is set for each, and the links between.
 //! Refuses unknown keys, with their line and the nearest known one.
 
 use super::link::{LinkError, LinkPreset, LinkWords, delay_us, half_us, loss_ppm, rate_bits};

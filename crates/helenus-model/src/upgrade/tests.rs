@@ -21,7 +21,7 @@ fn goal(release: &str, until: Option<Mode>) -> Goal {
     }
 }
 
-fn told(nodes: &[NodeNow], goal: &Goal) -> String {
+fn planned(nodes: &[NodeNow], goal: &Goal) -> String {
     match upgrade("c", nodes, goal) {
         Ok(plan) => {
             let steps: Vec<String> = plan.steps.iter().map(Step::words).collect();
@@ -34,7 +34,7 @@ fn told(nodes: &[NodeNow], goal: &Goal) -> String {
 #[test]
 fn a_cluster_of_4_1_goes_through_all_modes_of_5_0() {
     let two = [node("node1", "4.1.10", None), node("node2", "4.1.10", None)];
-    insta::assert_snapshot!(told(&two, &goal("5.0.9", None)), @"
+    insta::assert_snapshot!(planned(&two, &goal("5.0.9", None)), @"
     node1: 4.1.10 -> 5.0.9, storage compatibility mode CASSANDRA_4
     node2: 4.1.10 -> 5.0.9, storage compatibility mode CASSANDRA_4
     node1: restart on 5.0.9, storage compatibility mode UPGRADING
@@ -45,9 +45,9 @@ fn a_cluster_of_4_1_goes_through_all_modes_of_5_0() {
     node2: upgradesstables
     ");
     let until = goal("5.0.9", Some(Mode::Cassandra4));
-    insta::assert_snapshot!(told(&two[..1], &until), @"node1: 4.1.10 -> 5.0.9, storage compatibility mode CASSANDRA_4");
-    insta::assert_snapshot!(told(&two[..1], &goal("4.1.5", None)), @"node1: 4.1.10 -> 4.1.5");
-    insta::assert_snapshot!(told(&[node("node1", "4.0.19", None)], &goal("4.1.10", None)), @"
+    insta::assert_snapshot!(planned(&two[..1], &until), @"node1: 4.1.10 -> 5.0.9, storage compatibility mode CASSANDRA_4");
+    insta::assert_snapshot!(planned(&two[..1], &goal("4.1.5", None)), @"node1: 4.1.10 -> 4.1.5");
+    insta::assert_snapshot!(planned(&[node("node1", "4.0.19", None)], &goal("4.1.10", None)), @"
     node1: 4.0.19 -> 4.1.10
     node1: upgradesstables
     ");
@@ -93,7 +93,7 @@ fn a_node_that_was_down_on_the_new_release_is_started_on_it() {
     (cut.runs, cut.in_hand) = (false, true);
     let until = goal("5.0.9", Some(Mode::Cassandra4));
     let nodes = [cut, node("node2", "4.1.10", None)];
-    insta::assert_snapshot!(told(&nodes, &until), @"
+    insta::assert_snapshot!(planned(&nodes, &until), @"
     node1: restart on 5.0.9, storage compatibility mode CASSANDRA_4
     node2: 4.1.10 -> 5.0.9, storage compatibility mode CASSANDRA_4
     ");
@@ -106,19 +106,19 @@ fn a_cluster_goes_back_as_long_as_its_mode_allows_it() {
         node("node1", "5.0.9", Some(Mode::Cassandra4)),
         node("node2", "4.1.10", None),
     ];
-    insta::assert_snapshot!(told(&half, &back), @"node1: 5.0.9 -> 4.1.10");
+    insta::assert_snapshot!(planned(&half, &back), @"node1: 5.0.9 -> 4.1.10");
     for mode in [Mode::Upgrading, Mode::None] {
         let error = upgrade("c", &[node("node1", "5.0.9", Some(mode))], &back);
         assert!(matches!(error, Err(UpgradeError::LeftMode { .. })));
     }
-    insta::assert_snapshot!(told(&[node("node1", "5.0.9", None)], &back), @"node1: 5.0.9 -> 4.1.10");
+    insta::assert_snapshot!(planned(&[node("node1", "5.0.9", None)], &back), @"node1: 5.0.9 -> 4.1.10");
     insta::assert_snapshot!(
         [
-            told(&[node("node1", "5.0.9", Some(Mode::None))], &back),
-            told(&[node("node1", "4.1.10", None)], &goal("4.0.19", None)),
-            told(&[node("node1", "3.11.5", None)], &goal("4.0.19", None)),
-            told(&[node("node1", "4.1.10", None)], &goal("4.1.5", Some(Mode::None))),
-            told(&[node("node1", "5.0.9", Some(Mode::None))], &goal("5.0.9", Some(Mode::Upgrading))),
+            planned(&[node("node1", "5.0.9", Some(Mode::None))], &back),
+            planned(&[node("node1", "4.1.10", None)], &goal("4.0.19", None)),
+            planned(&[node("node1", "3.11.5", None)], &goal("4.0.19", None)),
+            planned(&[node("node1", "4.1.10", None)], &goal("4.1.5", Some(Mode::None))),
+            planned(&[node("node1", "5.0.9", Some(Mode::None))], &goal("5.0.9", Some(Mode::Upgrading))),
         ]
         .join("\n"),
         @"
@@ -137,7 +137,7 @@ fn a_node_that_is_down_comes_first_on_the_way_back_too() {
     (cut.runs, cut.in_hand) = (false, true);
     let first = node("node1", "5.0.9", Some(Mode::Cassandra4));
     let nodes = [first, cut, node("node3", "4.1.10", None)];
-    insta::assert_snapshot!(told(&nodes, &goal("4.1.10", None)), @"
+    insta::assert_snapshot!(planned(&nodes, &goal("4.1.10", None)), @"
     node2: 5.0.9 -> 4.1.10
     node1: 5.0.9 -> 4.1.10
     ");
@@ -146,12 +146,12 @@ fn a_node_that_is_down_comes_first_on_the_way_back_too() {
 #[test]
 fn what_is_there_already_is_left_alone() {
     let own = [node("node1", "5.0.9", None), node("node2", "5.0.9", None)];
-    assert_eq!(told(&own, &goal("5.0.9", None)), "");
-    insta::assert_snapshot!(told(&own[..1], &goal("5.0.4", None)), @"node1: 5.0.9 -> 5.0.4");
-    insta::assert_snapshot!(told(&own[..1], &goal("5.0.9", Some(Mode::Upgrading))), @"node1: restart on 5.0.9, storage compatibility mode UPGRADING");
+    assert_eq!(planned(&own, &goal("5.0.9", None)), "");
+    insta::assert_snapshot!(planned(&own[..1], &goal("5.0.4", None)), @"node1: 5.0.9 -> 5.0.4");
+    insta::assert_snapshot!(planned(&own[..1], &goal("5.0.9", Some(Mode::Upgrading))), @"node1: restart on 5.0.9, storage compatibility mode UPGRADING");
     let mut down = own.clone();
     down[1].runs = false;
-    insta::assert_snapshot!(told(&down, &goal("5.0.4", None)), @"not all nodes of the cluster are running; down: node2 | start them first (`helenus start NAME`): one node is down at a time, the others serve");
+    insta::assert_snapshot!(planned(&down, &goal("5.0.4", None)), @"not all nodes of the cluster are running; down: node2 | start them first (`helenus start NAME`): one node is down at a time, the others serve");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What comparing a table with what it must hold has found: counts of everything, and the first differences by name.
-//! Refuses to keep every difference: a table that is wrong everywhere is told as well as one that is wrong once.
+//! Refuses to keep every difference: the first ones show a table that is wrong everywhere, too.
 
 use super::checksum::{Checksum, RowHash};
 use super::expected::{Cells, Expected};
@@ -329,7 +329,7 @@ mod tests {
         let whole = compared(&[0, 0, 3], 5);
         assert!(
             whole.all_there(),
-            "rows of others are told, not held against it"
+            "rows of others are reported, not held against it"
         );
         assert_ne!(whole.checksum, whole.expected_checksum);
         let same = compared(&[0, 0], 5);

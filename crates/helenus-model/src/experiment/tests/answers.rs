@@ -1,4 +1,4 @@
-//! What is told of settings that were chosen because they looked best, of fractions, and of what has no number.
+//! What is reported of settings that were chosen because they looked best, of fractions, and of what has no number.
 //! Refuses other noise than that of the simulated runs.
 
 use super::*;
@@ -107,17 +107,17 @@ fn a_fraction_tells_interactions_where_no_two_of_them_are_one() {
     let of = of_levels(&[2, 2, 2, 2, 2], "half");
     let found = analyse(&of, &simulated(&of, Seed(3), 0.01, truth), None, None).unwrap();
     assert_eq!(found.interactions.len(), 10);
-    let told: Vec<&Interaction> = found
+    let higher: Vec<&Interaction> = found
         .interactions
         .iter()
         .filter(|one| one.claim == Claim::Higher)
         .collect();
-    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(higher.len(), 1, "{higher:#?}");
     assert_eq!(
-        (told[0].one[0].as_str(), told[0].other[0].as_str()),
+        (higher[0].one[0].as_str(), higher[0].other[0].as_str()),
         ("f0", "f1")
     );
-    let ratio = told[0].estimate.unwrap().ratio;
+    let ratio = higher[0].estimate.unwrap().ratio;
     assert!((ratio / 1.3 - 1.0).abs() < 0.05, "{ratio}");
     // In a half of four factors each interaction is another one as well.
     let of = of_levels(&[2, 2, 2, 2], "half");
@@ -149,7 +149,7 @@ fn noise_is_told_by_the_runs_that_have_a_like() {
     let of = read(WHOLE).unwrap();
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let first = of.wholes(&of.combinations())[0].combinations[1];
-    // One combination of the first restart never has a number: the others are told all the same.
+    // One combination of the first restart never has a number: the others are reported all the same.
     facts.retain(|fact| fact.planned.combination != first);
     let noise = analyse(&of, &facts, None, None).unwrap().noise.unwrap();
     assert_eq!(noise.estimate.pairs, of.repeats);

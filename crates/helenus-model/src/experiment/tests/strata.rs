@@ -125,7 +125,7 @@ fn a_factor_of_restarts_is_judged_by_restarts_and_one_of_runs_within_them() {
     let both = of(&OF_BOTH).degrees;
     assert!((16..=36).contains(&both), "{both}");
     assert!(of(&OF_RUNS).standard_error() < of(&OF_RESTARTS).standard_error() / 2.0);
-    // The first restart has twice as many runs: against it more is told than of two others.
+    // The first restart has twice as many runs: a comparison with it is more exact than one of two others.
     let others = of(&[0.0, 0.0, 0.5, 0.5, -0.5, -0.5]).standard_error();
     let ratio = of(&OF_RESTARTS).standard_error() / others;
     assert!((ratio - 0.75_f64.sqrt()).abs() < 1e-9, "{ratio}");

@@ -65,14 +65,14 @@ heap = "dies"
         assert_eq!((one.kept, &one.because), (Kept::Confirmed, &None));
         (heap.kept, heap.because.clone().unwrap())
     };
-    let told = settled(RunState::Died, Some("no room\nthe log"));
-    assert_eq!(told, (Kept::NotTestable, "died: no room".to_owned()));
+    let outcome = settled(RunState::Died, Some("no room\nthe log"));
+    assert_eq!(outcome, (Kept::NotTestable, "died: no room".to_owned()));
     let own = plan.iter().filter(|one| one.combination == 3).count();
-    let told = settled(RunState::Planned, None);
-    assert_eq!(told, (Kept::NotRunYet, format!("{own} runs are left")));
-    let told = settled(RunState::Done, None);
+    let outcome = settled(RunState::Planned, None);
+    assert_eq!(outcome, (Kept::NotRunYet, format!("{own} runs are left")));
+    let outcome = settled(RunState::Done, None);
     let none = format!("{own} of {own} runs are invalid");
-    assert_eq!(told, (Kept::NoNumbers, none));
+    assert_eq!(outcome, (Kept::NoNumbers, none));
     let disk = Experiment {
         needs_disk: true,
         ..of

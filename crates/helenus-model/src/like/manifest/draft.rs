@@ -15,7 +15,7 @@ use crate::yaml;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The rack that Cassandra knows without being told.
+/// The rack that Cassandra takes where none is named.
 pub(super) const RACK: &str = "rack1";
 
 /// Flags of a JVM by the option that says them, and its sizes.
@@ -101,14 +101,14 @@ const CLUSTER_WIDE: [&str; 11] = [
 const LIMITED: &str = "requests and limits of the manifest are not set here: the preset plans the memory, and --memory and --cpus set limits";
 
 impl Draft {
-    /// Tells what became of something; the same is told once.
+    /// Notes what became of something; the same is noted once.
     pub(super) fn push(&mut self, difference: Difference) {
         if !self.differences.contains(&difference) {
             self.differences.push(difference);
         }
     }
 
-    /// Tells what became of a value.
+    /// Notes what became of a value.
     pub(super) fn tell(&mut self, at: &At<'_>, class: Class, now: Option<String>, why: &str) {
         self.push(Difference {
             key: at.path.clone(),
@@ -119,7 +119,7 @@ impl Draft {
         });
     }
 
-    /// Tells what the manifest leaves to others.
+    /// Notes what the manifest leaves to others.
     pub(super) fn add(&mut self, key: String, now: String, why: &str) {
         self.push(Difference {
             key,
@@ -130,7 +130,7 @@ impl Draft {
         });
     }
 
-    /// Tells what became of a flag of the JVM.
+    /// Notes what became of a flag of the JVM.
     pub(super) fn tell_flag(&mut self, key: &str, flag: &str, class: Class, why: &str) {
         let shown = word_without_secrets(flag);
         self.push(Difference {
@@ -142,7 +142,7 @@ impl Draft {
         });
     }
 
-    /// Tells of every key of a map that nobody reads.
+    /// Notes every key of a map that nobody reads.
     pub(super) fn rest(
         &mut self,
         at: &At<'_>,
@@ -157,7 +157,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Tells of a key of this part that nobody reads; `read` are its neighbours.
+    /// Notes a key of this part that nobody reads; `read` are its neighbours.
     pub(super) fn unread(&mut self, key: &str, value: &At<'_>, read: &[&str], part: &str) {
         let groups = fields::of(part);
         if let Some(group) = groups.iter().find(|group| group.fields.contains(&key)) {
@@ -281,7 +281,7 @@ impl Draft {
         })
     }
 
-    /// Names of the data centres here; what cannot be one is changed, and told.
+    /// Names of the data centres here; what cannot be one is changed, and noted.
     fn names(&mut self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for site in &self.sites {
@@ -358,7 +358,7 @@ impl Draft {
         (common, own)
     }
 
-    /// The release where Helenus knows it, and where it stands; what is unknown is told.
+    /// The release where Helenus knows it, and where it stands; what is unknown is noted.
     fn release(&mut self) -> (Option<String>, Option<(String, String)>) {
         let Some((key, text)) = self.server.take().filter(|_| !self.foreign) else {
             return (None, None);
@@ -388,7 +388,7 @@ fn in_turn(racks: &[(String, u32)], coordinators: u32) -> Vec<String> {
     rounds.chain(after).map(|(name, _)| word(name)).collect()
 }
 
-/// A rack's name here; of one that is not named, that which Cassandra has without being told.
+/// A rack's name here; of one that is not named, the one that Cassandra takes then.
 pub(super) fn rack_word(name: Option<&str>) -> String {
     word(name.unwrap_or(RACK))
 }

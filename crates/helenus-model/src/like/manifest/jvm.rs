@@ -185,7 +185,7 @@ fn judge_property(name: &str, value: &str) -> (Class, &'static str) {
     }
 }
 
-/// Takes a flag: what passes on is returned, the heap is noted, and its fate is told under `key`.
+/// Takes a flag: what passes on is returned, the heap is kept, and its fate is noted under `key`.
 fn flag(draft: &mut Draft, key: &str, text: &str, jvm: &mut Jvm) -> Option<String> {
     let (class, why) = judge(text);
     let size = |begin: &str| text.strip_prefix(begin).and_then(jvm_size);

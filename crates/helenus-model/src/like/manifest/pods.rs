@@ -211,7 +211,7 @@ impl Pod {
     }
 }
 
-/// The ConfigMaps that the pods mount; what is mounted and not in the file is told.
+/// The ConfigMaps that the pods mount; what is mounted and not in the file is noted.
 fn mounted<'n, 'm>(
     draft: &mut Draft,
     pod: &At<'n>,
@@ -320,7 +320,7 @@ fn settings(
     }
 }
 
-/// The variables of a container, those of its ConfigMaps first; what comes from elsewhere is told.
+/// The variables of a container, those of its ConfigMaps first; what comes from elsewhere is noted.
 fn variables<'n>(
     draft: &mut Draft,
     set: &Object<'n>,
@@ -379,7 +379,7 @@ pub(super) fn variable(
         "CASSANDRA_NUM_TOKENS" => {
             let number = text.parse::<u32>();
             let number = number.map_err(|_| at.wrong("must be a number of tokens"))?;
-            // What becomes of a key is told as of a key.
+            // What becomes of it is noted with the other keys.
             pod.yaml.insert("num_tokens".to_owned(), number.into());
             return Ok(());
         }
@@ -389,11 +389,11 @@ pub(super) fn variable(
         }
         "MAX_HEAP_SIZE" => {
             pod.jvm.heap = Some(size()?);
-            return told(draft, at, Class::Shrunk, jvm::HEAP);
+            return note(draft, at, Class::Shrunk, jvm::HEAP);
         }
         "HEAP_NEWSIZE" => {
             pod.jvm.new_heap = Some(size()?);
-            return told(draft, at, Class::Shrunk, jvm::HEAP);
+            return note(draft, at, Class::Shrunk, jvm::HEAP);
         }
         "JVM_EXTRA_OPTS" | "JVM_OPTS" => {
             jvm::flags(draft, (name, at.path.as_str()), text, &mut pod.jvm);
@@ -404,10 +404,10 @@ pub(super) fn variable(
             return Ok(());
         }
     }
-    told(draft, at, Class::Kept, "")
+    note(draft, at, Class::Kept, "")
 }
 
-fn told(draft: &mut Draft, at: &At<'_>, class: Class, why: &str) -> Result<(), ManifestError> {
+fn note(draft: &mut Draft, at: &At<'_>, class: Class, why: &str) -> Result<(), ManifestError> {
     draft.tell(at, class, None, why);
     Ok(())
 }

@@ -14,7 +14,7 @@ fn check(name: &str, value: &str) -> Result<Checked, KeyError> {
 }
 
 /// The error and its hint, as a person reads them.
-fn told(name: &str, value: &str) -> String {
+fn refusal(name: &str, value: &str) -> String {
     let error = check(name, value).unwrap_err();
     format!("{error} | {}", error.hint())
 }
@@ -89,20 +89,20 @@ fn old_names_come_back_under_the_modern_one() {
 fn refusals_carry_their_cure() {
     insta::assert_snapshot!(
         [
-            told("concurent_reads", "64"),
-            told("qqq", "1"),
-            told("concurrent_reads", "many"),
-            told("commitlog_sync", "sometimes"),
-            told("read_request_timeout", "10"),
-            told("commitlog_segment_size", "512KiB"),
-            told("compaction_throughput", "64"),
-            told("concurrent_reads", "null"),
-            told("read_request_timeout_in_ms", "10s"),
-            told("audit_logging_options.enable", "true"),
-            told("audit_logging_options", "{enabled: maybe}"),
-            told("memtable.configurations.default", "x"),
-            told("authenticator", "{class: A}"),
-            told("server_encryption_options", "{enable_legacy_ssl_storage_port: true, legacy_ssl_storage_port_enabled: false}"),
+            refusal("concurent_reads", "64"),
+            refusal("qqq", "1"),
+            refusal("concurrent_reads", "many"),
+            refusal("commitlog_sync", "sometimes"),
+            refusal("read_request_timeout", "10"),
+            refusal("commitlog_segment_size", "512KiB"),
+            refusal("compaction_throughput", "64"),
+            refusal("concurrent_reads", "null"),
+            refusal("read_request_timeout_in_ms", "10s"),
+            refusal("audit_logging_options.enable", "true"),
+            refusal("audit_logging_options", "{enabled: maybe}"),
+            refusal("memtable.configurations.default", "x"),
+            refusal("authenticator", "{class: A}"),
+            refusal("server_encryption_options", "{enable_legacy_ssl_storage_port: true, legacy_ssl_storage_port_enabled: false}"),
         ]
         .join("\n"),
         @r#"

@@ -1,5 +1,5 @@
 //! Windows over readings whose every number is known.
-//! Refuses readings of real machines: their numbers could not be told beforehand.
+//! Refuses readings of real machines: their numbers could not be known beforehand.
 
 use super::super::{CompactionSample, GeneratorSample, under_way};
 use super::*;

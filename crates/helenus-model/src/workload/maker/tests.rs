@@ -1,4 +1,4 @@
-//! What is made is pure, is what is checked, and what is not it is told.
+//! What is made is pure, is what is checked, and what differs from it is reported.
 //! Refuses nothing.
 
 use super::*;

@@ -12,13 +12,13 @@ const LEAST_READ: f64 = 4096.0 / 100.0;
 
 /// Why questions have no answer, each where it has none.
 #[derive(Debug, Default)]
-pub(super) struct Untold {
+pub(super) struct Unanswered {
     unread: Option<String>,
     unwritten: Option<String>,
     unheld: Option<String>,
 }
 
-impl Untold {
+impl Unanswered {
     /// What these runs could not answer; `unread` is what is known beforehand to stand against a question about reads.
     pub(super) fn of(of: &Experiment, facts: &[Fact], unread: Option<String>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Untold {
         asked.find_map(|(why, _)| why.as_deref())
     }
 
-    /// Whether settings were what they say: else nothing is told of them, not even of one alone.
+    /// Whether settings were what they say: else nothing is reported of them, not even of one alone.
     pub(super) fn settings_held(&self) -> bool {
         self.unheld.is_none()
     }
