@@ -32,8 +32,8 @@ pub struct Outcome {
     pub result: Result<ClusterState, ClusterError>,
 }
 
-/// What a waiting thread tells.
-enum Told {
+/// What a waiting thread sends.
+enum Message {
     Event(Event),
     Done(Box<Result<ClusterState, ClusterError>>),
 }
@@ -101,7 +101,7 @@ impl Context {
     ) -> Result<Vec<Outcome>, ClusterError> {
         disk::sweep(&self.clusters);
         owner::sweep(self);
-        // What cannot be planned is told before a release is fetched for it.
+        // What cannot be planned is refused before a release is fetched for it.
         let plans = self.dry_run_many(request, names)?;
         plans.iter().try_for_each(may_have_disks)?;
         let each = request.spec.topology.nodes();
@@ -197,7 +197,7 @@ impl Context {
         at_once: usize,
         events: &mut dyn FnMut(&str, Event),
     ) -> Vec<Outcome> {
-        let (tell, told) = channel();
+        let (tell, messages) = channel();
         std::thread::scope(|scope| {
             let mut start = Start {
                 names: states.iter().map(|s| s.plan.name.clone()).collect(),
@@ -217,7 +217,7 @@ impl Context {
                         Err(error) => start.done(at, Err(error)),
                     }
                 }
-                if !start.look(&told, events) {
+                if !start.look(&messages, events) {
                     break;
                 }
             }
@@ -242,7 +242,7 @@ impl Context {
         mut state: ClusterState,
         started: Vec<Started>,
         request: &'scope UpRequest,
-        tell: Sender<(usize, Told)>,
+        tell: Sender<(usize, Message)>,
     ) {
         scope.spawn(move || {
             let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
@@ -252,10 +252,10 @@ impl Context {
                 started,
                 request.ready_within,
                 &mut |e| {
-                    let _nobody_listens = tell.send((at, Told::Event(e)));
+                    let _nobody_listens = tell.send((at, Message::Event(e)));
                 },
             );
-            let _nobody_listens = tell.send((at, Told::Done(Box::new(result.map(|()| state)))));
+            let _nobody_listens = tell.send((at, Message::Done(Box::new(result.map(|()| state)))));
         });
     }
 }
@@ -294,20 +294,20 @@ impl Start {
     /// Waits for news; false when there is none to wait for.
     fn look(
         &mut self,
-        told: &Receiver<(usize, Told)>,
+        messages: &Receiver<(usize, Message)>,
         events: &mut dyn FnMut(&str, Event),
     ) -> bool {
         if self.results.iter().all(Option::is_some) {
             return false;
         }
-        match told.recv() {
-            Ok((at, Told::Event(event))) => {
+        match messages.recv() {
+            Ok((at, Message::Event(event))) => {
                 if matches!(event, Event::Ready(ReadyEvent::Answered { .. })) {
                     self.starting[at] = self.starting[at].saturating_sub(1);
                 }
                 events(&self.names[at], event);
             }
-            Ok((at, Told::Done(result))) => self.done(at, *result),
+            Ok((at, Message::Done(result))) => self.done(at, *result),
             Err(_) => return false,
         }
         true

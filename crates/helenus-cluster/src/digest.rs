@@ -1,5 +1,5 @@
 //! SHA-256 as locks and baselines write it: in lower-case hexadecimal digits.
-//! Refuses to hold a file whole: it is read in pieces, and each is told.
+//! Refuses to hold a file whole: it is read in pieces, and each is reported.
 
 use helenus_model::hex::hex;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
 
-/// SHA-256 of a file; `seen` is told how many bytes more were read, and may end it.
+/// SHA-256 of a file; `seen` is called with how many more bytes were read, and may end it.
 ///
 /// # Errors
 /// A file that cannot be read; what `seen` answers.

@@ -309,17 +309,17 @@ mod tests {
         };
         let modules = helenus_model::release::NODE_MODULES.join(" ");
         let small = found(&format!("JAVA_VERSION=\"11.0.1\"\nMODULES=\"{modules}\""));
-        let told = java_for(release, std::slice::from_ref(&small), false);
-        assert_eq!(told.weight, Weight::Caution);
+        let answer = java_for(release, std::slice::from_ref(&small), false);
+        assert_eq!(answer.weight, Weight::Caution);
         assert!(
-            told.found.contains("has no module jdk.naming.rmi"),
-            "{told:?}"
+            answer.found.contains("has no module jdk.naming.rmi"),
+            "{answer:?}"
         );
-        assert!(told.cure.unwrap().starts_with("install JDK 11"));
+        assert!(answer.cure.unwrap().starts_with("install JDK 11"));
         let whole = found("JAVA_VERSION=\"11.0.2\"");
-        let told = java_for(release, &[small, whole], false);
-        assert_eq!((told.weight, told.cure), (Weight::Good, None));
-        assert!(told.found.contains("JDK 11.0.2"), "{}", told.found);
+        let answer = java_for(release, &[small, whole], false);
+        assert_eq!((answer.weight, answer.cure), (Weight::Good, None));
+        assert!(answer.found.contains("JDK 11.0.2"), "{}", answer.found);
         assert_eq!(java_for(release, &[], true).weight, Weight::Lacking);
         assert_eq!(java_for(release, &[], false).weight, Weight::Caution);
     }

@@ -251,7 +251,7 @@ pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Ve
 /// Restores what a cluster has set, and reports it; what was changed since, or is needed by another, stays. A file
 /// that cannot be written is reported in the log: removal continues.
 pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
-    let mut told = Vec::new();
+    let mut restored = Vec::new();
     for one in ends_with(root, folder, others) {
         let path = root.join(&one.file);
         let address = aliases::of(&one);
@@ -275,11 +275,11 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
             None => fs::write(&path, &one.before),
         };
         match written {
-            Ok(()) => told.push(one),
+            Ok(()) => restored.push(one),
             Err(error) => tracing::error!(%error, what = one.what, "cannot be restored"),
         }
     }
-    told
+    restored
 }
 
 fn read(folder: &Path) -> Option<Journal> {

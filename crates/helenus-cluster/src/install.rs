@@ -174,8 +174,8 @@ mod tests {
 
     /// The command for a JDK, without the words before it.
     fn jdk(os_release: &str, feature: u32) -> String {
-        let told = of(os_release).jdk(feature);
-        let bare = told.strip_prefix(&format!("install JDK {feature}"));
+        let advice = of(os_release).jdk(feature);
+        let bare = advice.strip_prefix(&format!("install JDK {feature}"));
         let bare = bare.expect("its words");
         bare.strip_prefix(": ").unwrap_or(bare).to_owned()
     }

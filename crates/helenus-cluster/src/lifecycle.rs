@@ -187,7 +187,7 @@ impl Context {
     ) -> Result<ClusterState, ClusterError> {
         disk::sweep(&self.clusters);
         owner::sweep(self);
-        // What cannot be planned is told before a release is fetched for it.
+        // What cannot be planned is refused before a release is fetched for it.
         may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.spec.name);
         self.check_disk(request.spec.topology.nodes())?;

@@ -1,5 +1,5 @@
 //! Hard limits of nodes, in control groups of the kernel: version 1, or a delegated subtree of version 2.
-//! Refuses to pretend: what the system does not allow is told, and recorded as not enforced.
+//! Refuses to pretend: what the system does not allow is reported, and recorded as not enforced.
 //!
 //! The folders are written down (`cgroups` in the cluster's folder, and its state) before they are made, so that
 //! whatever is left can be removed without a readable state.
@@ -319,7 +319,7 @@ fn enable(folder: &Path) -> io::Result<()> {
             .open(&file)
             .and_then(|mut f| io::Write::write_all(&mut f, format!("+{controller}").as_bytes()));
         match enabled {
-            // Who asks for a slower disk is told where its limit cannot be set; memory is limited all the same.
+            // That a disk's limit cannot be set is reported where one is asked for; memory is limited all the same.
             Err(error) if controller == "io" => tracing::info!(%error, "no limits of disks"),
             other => other?,
         }

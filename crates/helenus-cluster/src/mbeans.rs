@@ -258,7 +258,7 @@ impl Mbeans {
         self.folder.join(OPTIONS)
     }
 
-    /// Waits a little until our process listens: the agent tells nobody that it could not.
+    /// Waits a little until our process listens: the agent reports to nobody that it could not.
     fn listening(&self) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < LISTENS_WITHIN {

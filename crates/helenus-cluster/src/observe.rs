@@ -1,5 +1,5 @@
 //! What the nodes of a cluster are now: condition, process, memory by kind.
-//! Refuses to ask Cassandra: a stopped or hanging node must be told too.
+//! Refuses to ask Cassandra: a stopped or hanging node must be reported too.
 
 use crate::alive;
 use crate::state::{ClusterState, NodeCondition, condition};

@@ -1,5 +1,5 @@
 //! System tables that older releases lack: asked for under the name that a release has, or not at all.
-//! Refuses to take any other error for an absent table: what cannot be read is told.
+//! Refuses to take any other error for an absent table: what cannot be read is reported.
 
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::{Consistency, ServerErrorKind};

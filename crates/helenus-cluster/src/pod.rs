@@ -176,12 +176,13 @@ pub fn ready(env: &Env) -> Result<(), LauncherError> {
     let port = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
     let address = SocketAddr::new(own_address(env)?, port);
     let coordinator = coordinates(&flags_of(conf)?);
-    let (tell, told) = mpsc::channel();
+    let (tell, answer) = mpsc::channel();
     // Each step of a connection has a limit of its own; this one is for all of them.
     std::thread::spawn(move || {
         let _too_late = tell.send(ask(address, coordinator));
     });
-    told.recv_timeout(READY_WITHIN)
+    answer
+        .recv_timeout(READY_WITHIN)
         .unwrap_or(Err(LauncherError::Late))
 }
 

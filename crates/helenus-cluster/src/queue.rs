@@ -40,7 +40,7 @@ pub struct Ahead {
 pub fn wait(
     context: &Context,
     what: &str,
-    told: &mut dyn FnMut(&Ahead),
+    report: &mut dyn FnMut(&Ahead),
 ) -> Result<Turn, ClusterError> {
     let io = || ClusterError::io("the queue of experiments");
     // Opened once, and by nobody else in this process: closing any other descriptor of it would end the lock.
@@ -69,7 +69,7 @@ pub fn wait(
             };
             // Its words come a moment after its lock; those of the one before it may still stand there.
             if !ahead.what.is_empty() && last.as_ref() != Some(&ahead) {
-                told(&ahead);
+                report(&ahead);
                 last = Some(ahead);
             }
         }

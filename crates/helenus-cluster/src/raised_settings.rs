@@ -85,11 +85,11 @@ pub fn raise(context: &Context, state: &ClusterState) -> Result<Vec<RaisedSettin
         nodes: found.iter().map(|(_, node)| node.clone()).collect(),
     };
     remember(&file(context, state), &raised).map_err(ClusterError::io("what was remembered"))?;
-    let mut told = Vec::new();
+    let mut changed = Vec::new();
     for (mbeans, node) in found {
         for (attribute, (from, to)) in node.values {
             mbeans.write(STORAGE_SERVICE, &attribute, &json!(to))?;
-            told.push(RaisedSetting {
+            changed.push(RaisedSetting {
                 node: node.node.clone(),
                 attribute,
                 from,
@@ -97,7 +97,7 @@ pub fn raise(context: &Context, state: &ClusterState) -> Result<Vec<RaisedSettin
             });
         }
     }
-    Ok(told)
+    Ok(changed)
 }
 
 /// By attribute: what it is, and what a load needs it to be.
@@ -129,19 +129,19 @@ pub fn put_back(context: &Context, state: &ClusterState) -> Result<Vec<PutBack>,
     let Some(raised) = remembered(&path).map_err(ClusterError::io("what was remembered"))? else {
         return Ok(Vec::new());
     };
-    let mut told = Vec::new();
+    let mut restored = Vec::new();
     for node in &raised.nodes {
-        put_one_back(context, state, node, &mut told)?;
+        put_one_back(context, state, node, &mut restored)?;
     }
     there(fs::remove_file(&path)).map_err(ClusterError::io("what was remembered"))?;
-    Ok(told)
+    Ok(restored)
 }
 
 fn put_one_back(
     context: &Context,
     state: &ClusterState,
     node: &RaisedNode,
-    told: &mut Vec<PutBack>,
+    restored: &mut Vec<PutBack>,
 ) -> Result<(), ClusterError> {
     let running = crate::observe::pids(state);
     let pid = running.iter().find(|(name, _)| *name == node.node);
@@ -159,7 +159,7 @@ fn put_one_back(
             continue;
         }
         mbeans.write(STORAGE_SERVICE, attribute, &json!(was))?;
-        told.push(PutBack {
+        restored.push(PutBack {
             node: node.node.clone(),
             attribute: format!("{STORAGE_SERVICE} {attribute}"),
             from: now,

@@ -173,7 +173,7 @@ pub fn options_for(
     }
     match node_at(clusters, host) {
         Some((state, node)) if is_node_s_own(&node, host) => options_of(&state, given.timeout),
-        // Where nothing of ours listens nothing is told, and in the cluster's network nobody else is asked.
+        // Where nothing of ours listens no credentials are sent, and in the cluster's network nobody else is asked.
         Some((state, _)) => Ok(ConnectOptions {
             dialer: dialer(&state),
             ..given.clone()

@@ -178,7 +178,7 @@ pub fn wait(
         .unwrap_or_else(Instant::now);
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
     let mut last = NOTHING_YET.to_owned();
-    let mut told = last.clone();
+    let mut logged = last.clone();
     loop {
         if cancel.is_set() {
             return Err(ReadyError::Interrupted);
@@ -225,9 +225,9 @@ pub fn wait(
                 Err(state) => last = state,
             }
         }
-        if told != last {
+        if logged != last {
             tracing::debug!(after = ?begin.elapsed(), "{last}");
-            told.clone_from(&last);
+            logged.clone_from(&last);
         }
         if begin.elapsed() > limit {
             return Err(timed_out(plan, started, &clients, begin.elapsed(), last));

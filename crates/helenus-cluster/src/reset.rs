@@ -114,41 +114,46 @@ pub fn reset(context: &Context, name: &str, dry_run: bool) -> Result<Reset, Clus
         settings.extend(settings::changed(context, &state, &node.name, node.pid)?);
     }
     let found = (dirty, tables, settings);
-    let mut told = told(&state, &origin, &nodes, &changes, found, dry_run);
-    let emptied: Vec<String> = told.truncated.iter().chain(&told.remade).cloned().collect();
-    told.refilled = rows.wanted(&emptied, &origin.elements);
-    if !told.refilled.is_empty() {
+    let mut report = report_of(&state, &origin, &nodes, &changes, found, dry_run);
+    let emptied: Vec<String> = report
+        .truncated
+        .iter()
+        .chain(&report.remade)
+        .cloned()
+        .collect();
+    report.refilled = rows.wanted(&emptied, &origin.elements);
+    if !report.refilled.is_empty() {
         rows.check(context)?;
     }
     let back = roles::changes(&state, &mut nodes[0], &origin)?;
-    (told.roles, told.lost) = (back.statements, back.lost);
+    (report.roles, report.lost) = (back.statements, back.lost);
     if dry_run {
-        return Ok(told);
+        return Ok(report);
     }
     // The rows of a populate go: one that was cut off has nothing to go on from, and what it raised goes back.
     crate::populate_journal::forget(context, name)?;
     let raised = crate::raised_settings::put_back(context, &state)?;
-    told.settings.retain(|s| {
+    report.settings.retain(|s| {
         !raised
             .iter()
             .any(|r| (&r.node, &r.attribute) == (&s.node, &s.attribute))
     });
-    carry_out(context, &state, &mut nodes, &changes, &told)?;
-    rows.fill(context, &state, &told.refilled, &origin.elements)?;
-    told.settings.extend(raised);
-    let done = changes.len() + told.truncated.len();
+    carry_out(context, &state, &mut nodes, &changes, &report)?;
+    rows.fill(context, &state, &report.refilled, &origin.elements)?;
+    report.settings.extend(raised);
+    let done = changes.len() + report.truncated.len();
     // Permissions on what was made anew went with it: they are looked for again.
     let back = roles::changes(&state, &mut nodes[0], &origin)?;
     let of = done + back.statements.len();
     roles::put_back(&mut nodes[0], &back.statements, done, of)?;
-    told.roles = back.statements;
+    report.roles = back.statements;
     origin.schema_version = look::schema_version(&mut nodes[0])?;
     // What was counted before the first change: a write that came since makes its table dirty the next time.
     origin::save(context, name, &origin, &look::writes(&nodes))?;
-    Ok(told)
+    Ok(report)
 }
 
-fn told(
+fn report_of(
     state: &ClusterState,
     origin: &Origin,
     nodes: &[Node],
@@ -190,7 +195,7 @@ fn carry_out(
     state: &ClusterState,
     nodes: &mut [Node],
     changes: &[Change],
-    told: &Reset,
+    report: &Reset,
 ) -> Result<(), ClusterError> {
     let mut done = 0;
     for change in changes {
@@ -203,28 +208,28 @@ fn carry_out(
             .map_err(|source| ResetError::Refused {
                 statement: change.to_string(),
                 done,
-                of: changes.len() + told.truncated.len(),
+                of: changes.len() + report.truncated.len(),
                 source: Box::new(source),
             })?;
         done += 1;
     }
-    truncate(nodes, state, &told.truncated).map_err(|(table, more, source)| {
+    truncate(nodes, state, &report.truncated).map_err(|(table, more, source)| {
         ResetError::Refused {
             statement: format!("truncate {table}"),
             done: done + more,
-            of: changes.len() + told.truncated.len(),
+            of: changes.len() + report.truncated.len(),
             source,
         }
     })?;
-    for node in told.hints.iter() {
+    for node in report.hints.iter() {
         let mbeans = Mbeans::of(context, state, node)?;
         mbeans.exec(HINTS, "deleteAllHints", &[])?;
     }
-    settings::put_back(context, state, &told.settings)?;
-    for folder in &told.snapshots {
+    settings::put_back(context, state, &report.settings)?;
+    for folder in &report.snapshots {
         there(fs::remove_dir_all(folder)).map_err(ClusterError::io("a snapshot's folder"))?;
     }
-    if !told.truncated.is_empty() {
+    if !report.truncated.is_empty() {
         std::thread::sleep(BALLOT_GAP);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A cluster as one of its nodes tells it over CQL: the values behind `status`, without JMX and without scraping.
+//! A cluster as one of its nodes reports it over CQL: the values behind `status`, without JMX and without scraping.
 //! Refuses to print them.
 
 use crate::error::ClusterError;
@@ -53,7 +53,7 @@ pub fn read_with_silent(
     or_planned: bool,
 ) -> Result<(ClusterView, Vec<Silent>), ClusterError> {
     let asked = Asked::all(state);
-    let view = match asked.told {
+    let view = match asked.reported {
         Some(view) => view,
         None if or_planned && !asked.up.is_empty() => planned(state),
         None => return Err(no_answer(state, asked.last)),
@@ -66,7 +66,7 @@ pub fn read_with_silent(
 #[derive(Default)]
 struct Asked {
     /// What the first said that said something.
-    told: Option<ClusterView>,
+    reported: Option<ClusterView>,
     up: Vec<IpAddr>,
     silent: Vec<Silent>,
     /// The last failure.
@@ -83,7 +83,7 @@ impl Asked {
             let said = match client {
                 Ok(mut client) => {
                     all.up.push(IpAddr::from(node.address));
-                    let of_others = all.told.is_none().then(|| view(&mut client));
+                    let of_others = all.reported.is_none().then(|| view(&mut client));
                     of_others.transpose()
                 }
                 Err(error) => {
@@ -92,7 +92,7 @@ impl Asked {
                 }
             };
             match said {
-                Ok(view) => all.told = all.told.or(view),
+                Ok(view) => all.reported = all.reported.or(view),
                 Err(error) => all.last = Some((node.name.clone(), error)),
             }
         }
@@ -108,7 +108,7 @@ fn no_answer(state: &ClusterState, last: Option<(String, ClientError)>) -> Clust
     ClusterError::silent(node, source)
 }
 
-/// Whether each node of ours answers, and the size of its files: a peer tells of both what it heard a minute ago.
+/// Whether each node of ours answers, and the size of its files: a peer reports of both what it heard a minute ago.
 fn with_our_eyes(mut view: ClusterView, ours: &[NodePlan], up: &[IpAddr]) -> ClusterView {
     for node in &mut view.nodes {
         let of_ours = |plan: &&NodePlan| IpAddr::from(plan.address) == node.address;
@@ -287,11 +287,11 @@ fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Op
             .collect(),
         _ => Vec::new(),
     };
-    let told = (0..gossip.rows.len())
+    let gossip_row = (0..gossip.rows.len())
         .find(|r| gossip.value(*r, "address") == Some(&CqlValue::Inet(*address)));
-    let told = |column: &str| told.and_then(|r| gossip.text(r, column));
-    let status = told("status_with_port")
-        .or_else(|| told("status"))
+    let gossiped = |column: &str| gossip_row.and_then(|r| gossip.text(r, column));
+    let status = gossiped("status_with_port")
+        .or_else(|| gossiped("status"))
         .unwrap_or_default();
     Some(Node {
         address: *address,
@@ -303,7 +303,7 @@ fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Op
         rack: text("rack").unwrap_or_default(),
         host_id: text("host_id"),
         tokens,
-        load_bytes: told("load").and_then(|load| load_from_gossip(&load)),
+        load_bytes: gossiped("load").and_then(|load| load_from_gossip(&load)),
         reach: Reach::Up,
         state: State::from_gossip(&status).unwrap_or(State::Normal),
     })

@@ -1,5 +1,5 @@
 //! Reads whole tables by ranges of tokens, on several threads, so gently that a small node never times out.
-//! Refuses to write, and to take a part for the whole: what was not read is told.
+//! Refuses to write, and to take a part for the whole: what was not read is reported.
 //!
 //! The engine hands out spans and looks after troubles; [`count`], [`check`] and [`unload`] say what is asked and what is made of
 //! the answers.

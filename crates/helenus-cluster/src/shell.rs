@@ -1,5 +1,5 @@
 //! Runs statements for a person: after a schema change it waits until all nodes agree, as drivers do.
-//! Refuses retries: an error is told as the server said it.
+//! Refuses retries: an error is reported as the server said it.
 
 use crate::cancel::Cancel;
 use crate::error::ClusterError;

@@ -1,5 +1,5 @@
 //! What Helenus knows of its clusters: one versioned file each, written before the resource exists.
-//! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
+//! Refuses to guess: a folder without a readable state file is reported as broken, never touched in passing.
 
 use crate::alive;
 use crate::error::{Class, Problem};

@@ -281,9 +281,9 @@ impl Store {
             .write(true)
             .open(&path)
             .map_err(|e| StoreError::of_cache(&self.cache, e))?;
-        let mut told = false;
+        let mut reported = false;
         while !lock::take(&file).map_err(|e| StoreError::of_cache(&self.cache, e))? {
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut reported, true) {
                 waiting();
             }
             if cancel.load(Ordering::Relaxed) {

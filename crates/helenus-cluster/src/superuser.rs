@@ -51,7 +51,7 @@ pub(crate) fn finish(
     let options = reach::options_of(state, ANSWER_WITHIN);
     let door = Door {
         plan: &state.plan,
-        options: options.map_err(|source| told(first, "logging in", source))?,
+        options: options.map_err(|source| roles_error(first, "logging in", source))?,
     };
     door.secure(&nodes, cancel)
 }
@@ -104,7 +104,9 @@ impl Door<'_> {
                 match self.stock(node) {
                     Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => break,
                     Err(source) => {
-                        return Err(told(node, "looking for the stock superuser", source).into());
+                        return Err(
+                            roles_error(node, "looking for the stock superuser", source).into()
+                        );
                     }
                     Ok(_) if cancel.is_set() => return Err(ReadyError::Interrupted.into()),
                     Ok(_) if Instant::now() > until => {
@@ -160,10 +162,10 @@ impl Patience<'_> {
                 Ok(done) => return Ok(done),
                 // A file of ours does not come back by waiting.
                 Err(source @ ClientError::Key { .. }) => {
-                    return Err(told(node, what, source).into());
+                    return Err(roles_error(node, what, source).into());
                 }
                 Err(source) if Instant::now() > self.until => {
-                    return Err(told(node, what, source).into());
+                    return Err(roles_error(node, what, source).into());
                 }
                 Err(error) => tracing::debug!(node = node.name, what, %error, "tried"),
             }
@@ -172,7 +174,7 @@ impl Patience<'_> {
     }
 }
 
-fn told(node: &NodePlan, what: &'static str, source: ClientError) -> SecureError {
+fn roles_error(node: &NodePlan, what: &'static str, source: ClientError) -> SecureError {
     SecureError::Roles {
         node: node.name.clone(),
         what,

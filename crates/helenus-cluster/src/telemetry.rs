@@ -177,7 +177,7 @@ impl Work {
         }
     }
 
-    /// Everything once: what the kernel tells first, so that no node can hold it up.
+    /// Everything once: the kernel's readings first, so that no node can hold them up.
     fn look(&mut self, done: Option<&Sender<()>>) {
         self.follow_members();
         self.nodes.iter_mut().for_each(Node::ask);
@@ -213,7 +213,7 @@ impl Work {
         }
         let until = Instant::now() + ANSWERS_WITHIN;
         for node in &mut self.nodes {
-            for reading in node.told(until) {
+            for reading in node.readings(until) {
                 let _nobody_listens = self.tell.send(reading);
             }
         }

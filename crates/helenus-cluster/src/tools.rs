@@ -1,5 +1,5 @@
 //! `nodetool` and `cqlsh` on disk for each cluster, for tools that look for them on PATH.
-//! Refuses to hold anything of their own: they are this very helenus, told its folders and the node.
+//! Refuses to hold anything of their own: they call this very helenus with its folders and the node.
 
 use crate::env::Env;
 use crate::state::ClusterState;

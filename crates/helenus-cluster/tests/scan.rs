@@ -1,5 +1,5 @@
 //! Counts against a scripted endpoint that times out, fails, is overloaded and goes away: every row once, all the same.
-//! Refuses a clock: what is asked how often is told by the endpoint.
+//! Refuses a clock: the endpoint counts what is asked how often.
 
 mod endpoint;
 
@@ -190,18 +190,18 @@ fn every_partition_is_told_once_where_all_are_asked_for() {
         all: true,
         ..request(lab.folder.path())
     };
-    let mut told: Vec<Large> = Vec::new();
+    let mut reported: Vec<Large> = Vec::new();
     let mut tell = |event| {
         if let ScanEvent::Partitions(partitions) = event {
-            told.extend(partitions);
+            reported.extend(partitions);
         }
     };
     let report = lab
         .count(&endpoint, &request, &Cancel::default(), &mut tell)
         .unwrap();
     assert_eq!(report.rows, endpoint.rows());
-    assert_eq!(told.len(), PARTITIONS as usize);
-    let by_key: BTreeMap<i64, u64> = told
+    assert_eq!(reported.len(), PARTITIONS as usize);
+    let by_key: BTreeMap<i64, u64> = reported
         .into_iter()
         .map(|large| match large.key[..] {
             [Some(CqlValue::Bigint(key))] => (key, large.rows),

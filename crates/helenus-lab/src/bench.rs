@@ -1,4 +1,4 @@
-//! `bench`: drives the line of a measurement and tells what happens.
+//! `bench`: drives the line of a measurement and reports what happens.
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
 mod error;

@@ -1,4 +1,4 @@
-//! Faults on a run's time line: each made and ended at its moment, from a thread of its own, and told as an event.
+//! Faults on a run's time line: each made and ended at its moment, from its own thread, and reported as an event.
 //! Refuses to leave one behind: whatever ends the run ends them.
 
 mod before;
@@ -59,7 +59,7 @@ enum Say {
     Ended,
 }
 
-/// What the thread is told.
+/// What is sent to the thread.
 #[derive(Debug)]
 enum Wish {
     /// The moment from which on times count, on the monotonic clock, in nanoseconds.
@@ -140,7 +140,7 @@ impl Faults {
         }
     }
 
-    /// What happened since this was last asked: told to `tell`, and seen as events.
+    /// What happened since this was last asked: passed to `tell`, and returned as events.
     pub(crate) fn take(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
         let mut seen = Vec::new();
         for said in self.said.try_iter() {
@@ -331,7 +331,7 @@ impl Work {
         let fault = &self.script[place].fault;
         let at = sources(held.reach, fault);
         let span_ns = (held.from_ns, monotonic_ns());
-        self.saw(place, told_as(fault), at, span_ns);
+        self.saw(place, event_kind(fault), at, span_ns);
         let turned = match (healed, held_so_far) {
             (Ok(_), Ok(false)) => Turned::Undone,
             (Ok(_), _) => Turned::Healed,
@@ -372,15 +372,15 @@ impl Work {
     }
 }
 
-/// The event that a fault which was made is told as.
-fn told_as(fault: &Fault) -> EventKind {
+/// The kind of event that reports a fault which was made.
+fn event_kind(fault: &Fault) -> EventKind {
     match fault.what {
         What::Kill => EventKind::Killed,
         _ => EventKind::Fault,
     }
 }
 
-/// What a fault is told to be at: its nodes, or its target where it is between nodes.
+/// The places that a fault is reported at: its nodes, or its target where it is between nodes.
 fn sources(reach: Reach, fault: &Fault) -> Vec<String> {
     match reach {
         Reach::Nodes(nodes) | Reach::Island(nodes) => nodes,

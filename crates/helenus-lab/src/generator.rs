@@ -203,11 +203,11 @@ fn read(
     let Some(output) = child.stdout.take() else {
         return Ok(());
     };
-    let mut told = false;
+    let mut interrupted = false;
     for line in SampleReader::new(BufReader::new(output)) {
         take(&line?)?;
-        if cancel.is_set() && !told {
-            told = true;
+        if cancel.is_set() && !interrupted {
+            interrupted = true;
             let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             let _already_gone = pid.map(|pid| kill_process(pid, Signal::INT));
         }

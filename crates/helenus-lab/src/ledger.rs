@@ -1,4 +1,4 @@
-//! A run's ledger: the file found and read, its keys read back from the cluster, each told by its class.
+//! A run's ledger: the file found and read, its keys read back from the cluster, each reported by its class.
 //! Refuses to hold a whole ledger in memory: a large one is read several times, a part of its keys each time.
 
 mod keep;
@@ -476,7 +476,7 @@ impl<'a> Checking<'a> {
             &mut || progress(counts.borrow().keys, all),
         );
         self.report.counts = counts.into_inner();
-        // What was found before it broke off is told too.
+        // What was found before it broke off is reported too.
         let named = self.name(lost);
         let ended = ended?;
         named?;

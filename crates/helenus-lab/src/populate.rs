@@ -288,7 +288,7 @@ struct Populate<'a> {
     place: Place,
     book: PopulateJournal,
     journal: Journal,
-    told: Populated,
+    populated: Populated,
 }
 
 /// Where it would start, and what of a load that was cut off waits to be put back; nothing is changed.
@@ -370,7 +370,7 @@ pub fn populate(
         (Beginning::Anew, _) | (_, None) => request.data.journal(),
         (_, Some(journal)) => journal,
     };
-    let told = Populated {
+    let populated = Populated {
         format: Format::new("populated", 1),
         cluster: request.cluster.clone(),
         on: None,
@@ -395,7 +395,7 @@ pub fn populate(
         place,
         book,
         journal,
-        told,
+        populated,
     };
     let all = own.all(beginning);
     if let Place::Pods(Some(job)) = own.place
@@ -404,7 +404,7 @@ pub fn populate(
         tracing::error!(%error, "the generator is still there");
     }
     all?;
-    Ok(own.told)
+    Ok(own.populated)
 }
 
 impl Populate<'_> {
@@ -420,7 +420,11 @@ impl Populate<'_> {
         if self.request.verify {
             self.verify()?;
         }
-        self.journal.complete = self.told.verified.as_ref().is_none_or(Verified::is_whole);
+        self.journal.complete = self
+            .populated
+            .verified
+            .as_ref()
+            .is_none_or(Verified::is_whole);
         if !self.journal.complete {
             // What is not there was lost after it was acknowledged: the next one writes everything again.
             self.journal.below = 0;
@@ -463,7 +467,7 @@ impl Populate<'_> {
         };
         (self.events)(PopulateEvent::Step(PopulateStep::Generator));
         let made = kube.generators(None, 1, &self.context.cancel)?;
-        self.told.on = Some(kube.place(&made));
+        self.populated.on = Some(kube.place(&made));
         *job = Some(made);
         Ok(())
     }
@@ -474,7 +478,7 @@ impl Populate<'_> {
             && self.request.raise_settings
         {
             (self.events)(PopulateEvent::Step(PopulateStep::Care));
-            self.told.raised = raised_settings::raise(self.context, state)?;
+            self.populated.raised = raised_settings::raise(self.context, state)?;
         }
         let first = match beginning {
             Beginning::From(first) => {
@@ -486,10 +490,10 @@ impl Populate<'_> {
         (self.events)(PopulateEvent::Step(PopulateStep::Load));
         let begin = Instant::now();
         let loaded = self.load(first);
-        self.told.load_s = begin.elapsed().as_secs_f64();
+        self.populated.load_s = begin.elapsed().as_secs_f64();
         loaded?;
         (self.events)(PopulateEvent::Step(PopulateStep::Settle));
-        self.told.settle_s = self.settle()?;
+        self.populated.settle_s = self.settle()?;
         Ok(())
     }
 
@@ -523,7 +527,7 @@ impl Populate<'_> {
             return Ok(());
         }
         (self.events)(PopulateEvent::Step(PopulateStep::PutBack));
-        self.told.put_back = raised_settings::put_back(self.context, state)?;
+        self.populated.put_back = raised_settings::put_back(self.context, state)?;
         Ok(())
     }
 
@@ -534,19 +538,19 @@ impl Populate<'_> {
         let plan = self.plan(phase);
         let before = self.journal.sent;
         let (journal, book, events) = (&mut self.journal, &self.book, &mut self.events);
-        let told = &mut self.told;
+        let populated = &mut self.populated;
         let mut forgotten = None;
         let stand = self.place.stand(self.context);
         let ended = run(stand, self.context, &plan, &mut |line| {
             match line {
                 SampleLine::Interval(interval) => {
-                    told.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
-                    told.rows += interval.operations.values().map(|o| o.rows).sum::<u64>();
+                    populated.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
+                    populated.rows += interval.operations.values().map(|o| o.rows).sum::<u64>();
                 }
                 SampleLine::Mark(mark) => {
                     journal.below = mark.below;
-                    journal.sent = before + told.sent;
-                    told.repeated = mark.repeated;
+                    journal.sent = before + populated.sent;
+                    populated.repeated = mark.repeated;
                     if let Err(error) = book.write(journal) {
                         forgotten = Some(error);
                         return Err(ReadError::NoHeader);

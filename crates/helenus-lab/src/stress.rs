@@ -481,7 +481,7 @@ impl Line<'_> {
                 }
                 _ => {}
             }
-            // Whose cluster it is was told when the line began.
+            // Whose cluster it is was reported when the line began.
             if !matches!(event, LabEvent::Foreign(_)) {
                 events(StressEvent::Lab(event));
             }

@@ -35,7 +35,7 @@ pub struct Watch {
 pub struct Seen {
     readings: Vec<Reading>,
     /// How many of them had been handed over before the end.
-    told: usize,
+    handed_over: usize,
     names: BTreeMap<String, String>,
 }
 
@@ -142,7 +142,7 @@ impl Watch {
         }
     }
 
-    /// A phase's first interval tells when its measurement window will start and end; without a warm-up the look at the
+    /// A phase's first interval says when its measurement window will start and end; without a warm-up the look at the
     /// line before was at its beginning.
     fn follow(&mut self, interval: &Interval) {
         if self.seconds == 0
@@ -167,7 +167,7 @@ impl Watch {
     /// The end of the run.
     pub fn end(self) -> Seen {
         let mut readings = self.readings;
-        let told = readings.len();
+        let handed_over = readings.len();
         if let Some(sampler) = self.sampler {
             readings.extend(sampler.end());
         }
@@ -175,7 +175,7 @@ impl Watch {
         readings.extend(tasks);
         Seen {
             readings,
-            told,
+            handed_over,
             names: self.names,
         }
     }
@@ -189,7 +189,7 @@ impl Seen {
 
     /// Those that [`Watch::see`] did not give.
     pub fn last(&self) -> &[Reading] {
-        &self.readings[self.told..]
+        &self.readings[self.handed_over..]
     }
 
     /// What is to be judged of a measurement window: what was `known` of the nodes beforehand, and what was seen.

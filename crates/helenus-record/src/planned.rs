@@ -130,7 +130,7 @@ impl History {
         Ok(id)
     }
 
-    /// Adds runs behind those that are planned; with them, where it is told now, how many blocks gave the number of all.
+    /// Adds runs behind those that are planned; with them, where it is known, how many blocks gave the number of all.
     ///
     /// # Errors
     /// The database cannot be written, or a place is taken; then neither is there.

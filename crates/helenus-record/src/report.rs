@@ -1,7 +1,7 @@
 //! Reports: a run, a comparison or one of levels as one HTML file that opens without a network, and as a summary in Markdown.
-//! Refuses to look anything up: what a report tells was handed in; and refuses any text that is not escaped.
+//! Refuses to look anything up: what a report says was handed in; and refuses any text that is not escaped.
 //!
-//! Charts are SVG, drawn here: the page can be read without a script. The one it has tells values under the pointer and
+//! Charts are SVG, drawn here: the page can be read without a script. The one it has shows values under the pointer and
 //! zooms; the page forbids itself every network by its content security policy.
 
 // Words and figures.

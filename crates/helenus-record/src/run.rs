@@ -1,4 +1,4 @@
-//! What is told to the history about a run, and what it tells back.
+//! What the history is given about a run, and what it gives back.
 //! Refuses secrets: the plan refers to them, and the command line comes without them.
 
 use crate::id::{ExperimentId, RunId};

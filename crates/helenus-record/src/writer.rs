@@ -1,4 +1,4 @@
-//! Which process writes a run, so that a run under way can be told from one whose writer was killed.
+//! Which process writes a run, so that a run under way can be distinguished from one whose writer was killed.
 //! Refuses to trust a process id alone: the moment of the machine's and of the process's start belong to it.
 
 /// This process, in a form that [`lives`] reads; none where the kernel does not report it.
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_process_lives_until_its_end() {
-        let me = me().expect("the kernel tells");
+        let me = me().expect("the kernel answers");
         assert!(lives(&me));
         let (boot, rest) = me.split_once(' ').expect("three words");
         let (pid, started) = rest.split_once(' ').expect("three words");

@@ -128,7 +128,7 @@ impl Listener {
         cancel: &Cancel,
         events: &mut dyn FnMut(AgentEvent),
     ) -> Result<(), AgentError> {
-        let (tell, told) = channel();
+        let (tell, reported) = channel();
         loop {
             match self.listener.accept() {
                 Ok((tcp, from)) => self.meet(tcp, from, agent, (&tell, cancel)),
@@ -136,13 +136,13 @@ impl Listener {
                 // A peer that went away at once, or too many open files: what was opened is closed meanwhile.
                 Err(error) => tracing::warn!(%error, "no connection"),
             }
-            match told.recv_timeout(LOOK) {
+            match reported.recv_timeout(LOOK) {
                 Ok(event) => {
                     let over = matches!(event, AgentEvent::Served { .. });
                     events(event);
                     if over {
                         // Who was sent away meanwhile.
-                        told.try_iter().for_each(events);
+                        reported.try_iter().for_each(events);
                         return Ok(());
                     }
                 }

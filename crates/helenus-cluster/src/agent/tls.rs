@@ -226,7 +226,7 @@ fn shake(tcp: TcpStream, mut with: Connection, patience: &Patience) -> io::Resul
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if let Err(error) = with.process_new_packets() {
-            // The alert that says why; the reason told is the first one.
+            // The alert that says why; the reason reported is the first one.
             let _best_effort = with.write_tls(&mut &tcp);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }

@@ -285,11 +285,11 @@ fn in_parallel<T: Sync, R: Send>(
                 ended.fetch_add(1, Ordering::Relaxed);
             });
         }
-        let mut told = std::time::Instant::now();
+        let mut reported = std::time::Instant::now();
         while ended.load(Ordering::Relaxed) < threads {
             std::thread::sleep(Duration::from_millis(2));
-            if told.elapsed() > TELL_EVERY {
-                told = std::time::Instant::now();
+            if reported.elapsed() > TELL_EVERY {
+                reported = std::time::Instant::now();
                 let done = seen.load(Ordering::Relaxed);
                 events(BaselineEvent::Bytes { done, total });
             }

@@ -187,7 +187,7 @@ pub(crate) fn as_saved(context: &Context, baseline: &Baseline) -> Result<(), Bas
     }
 }
 
-/// The cluster as far as its plan tells it.
+/// The cluster as far as its plan describes it.
 fn place(state: &ClusterState) -> Place {
     let nodes = state.plan.nodes.iter().map(|n| PlaceNode {
         name: n.name.clone(),
@@ -321,7 +321,7 @@ fn elsewhere(
     request: &RestoreRequest,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(RestorePlan, Vec<PathBuf>, Origin), ClusterError> {
-    // What does not fit by the plan alone is told before anything starts.
+    // What does not fit by the plan alone is refused before anything starts.
     fits(baseline, &place(state), request.replace).map_err(BaselineError::from)?;
     let again = forget_half(context, state, baseline)?;
     let all = names(state);
@@ -400,12 +400,12 @@ fn bring(
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(), ClusterError> {
     events(BaselineEvent::Step(Step::Link));
-    let mut told = false;
+    let mut reported = false;
     for (from, to, path) in moves {
         go_on(cancel)?;
         let (class, why) = files::bring(from, to, &baseline.release, path)?;
-        if is_immutable(&baseline.release, path) && class == Class::Copied && !told {
-            told = true;
+        if is_immutable(&baseline.release, path) && class == Class::Copied && !reported {
+            reported = true;
             events(BaselineEvent::Copies {
                 why: why.unwrap_or_default(),
             });

@@ -299,7 +299,7 @@ fn take(
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(), ClusterError> {
     events(BaselineEvent::Step(Step::Link));
-    let mut told = false;
+    let mut reported = false;
     let mut brought: Vec<(String, Class)> = Vec::new();
     for node in &state.plan.nodes {
         let data = Path::new(&node.storage()).join("data");
@@ -313,8 +313,8 @@ fn take(
                 &baseline.release,
                 &path,
             )?;
-            if let Some(why) = why.filter(|_| class == Class::Copied && !told) {
-                told = true;
+            if let Some(why) = why.filter(|_| class == Class::Copied && !reported) {
+                reported = true;
                 events(BaselineEvent::Copies { why });
             }
             brought.push((format!("{}/{path}", node.name), class));

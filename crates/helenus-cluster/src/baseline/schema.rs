@@ -1,4 +1,4 @@
-//! A cluster's own schema: told by a node, and made anew in another cluster.
+//! A cluster's own schema: read from a node, and made anew in another cluster.
 //! Refuses to word it: the node that has it describes it.
 
 use super::BaselineError;

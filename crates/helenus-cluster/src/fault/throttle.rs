@@ -1,5 +1,5 @@
 //! A quota of processor time for a node that runs: in its own control group, or in one made for the fault.
-//! Refuses to imitate it by stopping and waking the process: what the kernel does not allow is told.
+//! Refuses to imitate it by stopping and waking the process: what the kernel does not allow is reported.
 
 use super::journal::Undo;
 use crate::limits;

@@ -394,7 +394,7 @@ fn run(
     see: &mut dyn FnMut(&PlayEvent),
 ) -> Result<Option<Vec<String>>, AnsibleError> {
     let mut child = command.spawn().map_err(started)?;
-    let (tell, told) = channel();
+    let (tell, printed) = channel();
     let output = child.stdout.take();
     std::thread::spawn(move || {
         let lines = output
@@ -415,7 +415,7 @@ fn run(
     let mut others: Vec<String> = Vec::new();
     let mut stopped = false;
     loop {
-        match told.recv_timeout(LOOK_EVERY) {
+        match printed.recv_timeout(LOOK_EVERY) {
             Ok(line) => match serde_json::from_str(&line) {
                 Ok(event) => see(&event),
                 Err(_) => others.push(line),

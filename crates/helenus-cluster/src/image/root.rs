@@ -289,7 +289,7 @@ fn run(mut command: Command, program: &'static str) -> Result<(), ImageError> {
     if output.status.success() {
         return Ok(());
     }
-    // jlink tells its errors on standard output.
+    // jlink prints its errors on standard output.
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8_lossy(&said);
     let last: Vec<&str> = said

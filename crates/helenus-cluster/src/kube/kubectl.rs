@@ -293,7 +293,7 @@ const LINES_MOST: usize = 3;
 
 /// kubectl's complaint in one line, without what says nothing; a program in a pod may complain on its standard output.
 fn said(complaint: &str, output: &str) -> String {
-    let tells = |line: &&str| {
+    let informative = |line: &&str| {
         !line.is_empty()
             && !line.starts_with("command terminated with exit code")
             && !line.starts_with("Defaulted container")
@@ -301,7 +301,7 @@ fn said(complaint: &str, output: &str) -> String {
     };
     let mut lines: Vec<&str> = Vec::new();
     for text in [complaint, output] {
-        for line in text.lines().map(str::trim).filter(tells) {
+        for line in text.lines().map(str::trim).filter(informative) {
             if !lines.contains(&line) && lines.len() < LINES_MOST {
                 lines.push(line);
             }

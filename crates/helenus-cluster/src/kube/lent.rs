@@ -44,7 +44,7 @@ impl KubeState {
 }
 
 /// Starts all nodes anew with this plan, for an experiment. Where they have no volumes they start without data. `see` is
-/// told what is waited for.
+/// called with what is waited for.
 ///
 /// # Errors
 /// Nodes do not end or do not serve; the cluster then still knows how it was.

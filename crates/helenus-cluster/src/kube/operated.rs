@@ -34,7 +34,7 @@ pub enum OperatedError {
         why: String,
     },
     /// It took too long.
-    #[error("not ready after {} s: {}", within.as_secs(), told(waiting))]
+    #[error("not ready after {} s: {}", within.as_secs(), summary(waiting))]
     Late {
         /// The limit.
         within: Duration,
@@ -54,7 +54,7 @@ pub enum OperatedError {
     Interrupted,
 }
 
-fn told(waiting: &[Part]) -> String {
+fn summary(waiting: &[Part]) -> String {
     let one = |part: &Part| match &part.state {
         PartState::Waiting(why) | PartState::Failed(why) => format!("{} ({why})", part.name),
         PartState::Ready => part.name.clone(),

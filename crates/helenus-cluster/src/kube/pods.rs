@@ -99,7 +99,7 @@ impl Pod {
 #[derive(Debug, thiserror::Error)]
 pub enum PodsError {
     /// Waiting alone does not help.
-    #[error("{} of {total} pods cannot start: {}", waiting.len(), told(waiting))]
+    #[error("{} of {total} pods cannot start: {}", waiting.len(), summary(waiting))]
     Blocked {
         /// All of them.
         total: usize,
@@ -107,7 +107,7 @@ pub enum PodsError {
         waiting: Vec<Waiting>,
     },
     /// It took too long.
-    #[error("{ready} of {total} pods ready after {} s: {}", within.as_secs(), told(waiting))]
+    #[error("{ready} of {total} pods ready after {} s: {}", within.as_secs(), summary(waiting))]
     Late {
         /// Those that are.
         ready: usize,
@@ -145,7 +145,7 @@ pub enum PodsError {
 }
 
 /// The first of those that wait, and how many more there are.
-fn told(waiting: &[Waiting]) -> String {
+fn summary(waiting: &[Waiting]) -> String {
     let Some(first) = waiting.first() else {
         return "some do not exist yet".to_owned();
     };

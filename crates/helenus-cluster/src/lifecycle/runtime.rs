@@ -40,7 +40,7 @@ impl Context {
         let files = match source {
             Source::Known(name) => {
                 let release = Release::find(name)?;
-                // The JDK first: a wrong one is told before anything is fetched.
+                // The JDK first: a wrong one is refused before anything is fetched.
                 jdk::choose(release, &jdk::find(&self.env), explicit)?;
                 store.ensure(release, Arch::here(), &cancel, &mut |e| {
                     events(Event::Store(e))

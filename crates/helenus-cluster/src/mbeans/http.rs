@@ -94,7 +94,7 @@ fn read(answer: &[u8]) -> io::Result<Value> {
     let head = String::from_utf8_lossy(&answer[..end]);
     let status = head.lines().next().unwrap_or_default();
     if status.split(' ').nth(1) != Some("200") {
-        // An operation that does not exist is told so, in words and for the whole request.
+        // Where an operation does not exist, the agent says so in words, and for the whole request.
         let words = String::from_utf8_lossy(&answer[end + 4..]);
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         return Err(wrong(format!("the agent answers {status:?} {words}")));
@@ -111,11 +111,11 @@ mod tests {
     fn an_answer_is_its_json_and_nothing_else_is_one() {
         let good = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{\"value\":[1]}";
         assert_eq!(read(good).unwrap()["value"][0], 1);
-        let told = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
-        assert!(told(b"HTTP/1.1 401 Unauthorized\r\n\r\n").contains("401"));
-        assert!(told(b"HTTP/1.1 200 OK\r\n").contains("head"));
+        let message = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
+        assert!(message(b"HTTP/1.1 401 Unauthorized\r\n\r\n").contains("401"));
+        assert!(message(b"HTTP/1.1 200 OK\r\n").contains("head"));
         // Cut off on the way.
-        assert!(told(&good[..good.len() - 1]).contains("not JSON"));
+        assert!(message(&good[..good.len() - 1]).contains("not JSON"));
     }
 
     #[test]

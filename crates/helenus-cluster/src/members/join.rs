@@ -205,8 +205,9 @@ fn failed(log: &Path, logged: u64) -> bool {
 
 /// How a node's ring differs from the plan; none where it does not.
 fn differs(state: &ClusterState, node: &NodePlan) -> Option<String> {
-    let told = reach::connect(state, node, ANSWER_WITHIN).and_then(|mut c| ring_view::view(&mut c));
-    let view = match told {
+    let answer =
+        reach::connect(state, node, ANSWER_WITHIN).and_then(|mut c| ring_view::view(&mut c));
+    let view = match answer {
         Ok(view) => view,
         Err(error) => {
             return Some(format!(

@@ -48,7 +48,7 @@ impl Streams {
         }
     }
 
-    /// What has moved so far, where it is time for a look and something is to be told: the senders are asked, or
+    /// What has moved so far, where it is time for a look and something is to be reported: the senders are asked, or
     /// through nodetool `one` that sends or gets all of it.
     pub(super) fn look(
         &mut self,
@@ -68,8 +68,8 @@ impl Streams {
         let now = if self.has_table == Some(false) {
             tool::netstats(state, one, cancel).ok()?.streamed
         } else {
-            let told = senders.iter().filter_map(|node| self.sent_by(state, node));
-            told.collect::<Vec<_>>()
+            let sent = senders.iter().filter_map(|node| self.sent_by(state, node));
+            sent.collect::<Vec<_>>()
                 .into_iter()
                 .fold(Streamed::default(), Streamed::and)
         };
@@ -149,7 +149,7 @@ mod tests {
             // The second moved before, the third sends nothing.
             rows: vec![row(20, 555), row(5, 9), row(21, 0)],
         };
-        let told = sum(&rows, 10);
-        assert_eq!((told.streams, told.done_bytes), (3, 555));
+        let total = sum(&rows, 10);
+        assert_eq!((total.streams, total.done_bytes), (3, 555));
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Lines of the tool's that an error tells.
+/// Lines of the tool's that an error carries.
 const LINES: usize = 4;
 
 /// A tool at work; ended when dropped.
@@ -60,11 +60,11 @@ pub(super) fn run(
     if status.success() {
         return Ok(said);
     }
-    let told = said.lines().filter(|line| !line.trim().is_empty());
+    let lines = said.lines().filter(|line| !line.trim().is_empty());
     Err(MemberError::Tool {
         node: node.to_owned(),
         verb: words.first().copied().unwrap_or_default().to_owned(),
-        said: told.take(LINES).map(str::to_owned).collect(),
+        said: lines.take(LINES).map(str::to_owned).collect(),
     }
     .into())
 }

@@ -64,7 +64,7 @@ impl Holder for Shared {
         Ok(())
     }
 
-    fn told(&self) -> (Work, Vec<Carried>) {
+    fn counters(&self) -> (Work, Vec<Carried>) {
         let mut work = self
             .work
             .lock()
@@ -137,13 +137,13 @@ impl<'a> Emulator<'a> {
     pub(super) fn run(mut self) -> io::Result<()> {
         // Wakes are as exact as the hardware's timers: the kernel may not put them off by its usual 50 µs.
         let _default_slack = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let mut told_ns = 0;
+        let mut reported_ns = 0;
         loop {
             let read = self.read()?;
             let now = monotonic_ns();
             let next = self.release(now)?;
-            if now - told_ns > 50_000_000 || read == 0 {
-                told_ns = now;
+            if now - reported_ns > 50_000_000 || read == 0 {
+                reported_ns = now;
                 self.tell();
             }
             self.sleep(next, read > 0 && self.work.stamped)?;
@@ -305,7 +305,7 @@ pub(super) fn stamps() -> Option<OwnedFd> {
     let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0)).ok()?;
     let on: libc::c_int = 1;
     let length = libc::socklen_t::try_from(std::mem::size_of_val(&on)).ok()?;
-    // SAFETY: the option is a whole number of the length that is told, and the socket is open.
+    // SAFETY: the option is a whole number of the length that is passed, and the socket is open.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -71,5 +71,5 @@ pub(super) trait Holder: Send + Sync {
     fn change(&self, place: usize, link: Link) -> io::Result<()>;
 
     /// What was done so far, and what each link carried.
-    fn told(&self) -> (Work, Vec<Carried>);
+    fn counters(&self) -> (Work, Vec<Carried>);
 }

@@ -405,7 +405,7 @@ impl Kept {
     }
 
     fn status(&self) -> Status {
-        let (work, carried) = self.holder.told();
+        let (work, carried) = self.holder.counters();
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         Status {
             format: Format::new("network-status", STATUS_VERSION),

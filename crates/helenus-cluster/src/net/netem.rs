@@ -235,7 +235,7 @@ impl Holder for Netem {
         Ok(())
     }
 
-    fn told(&self) -> (Work, Vec<Carried>) {
+    fn counters(&self) -> (Work, Vec<Carried>) {
         let mut work = self
             .work
             .lock()
@@ -259,10 +259,10 @@ fn carried(links: usize) -> io::Result<Vec<Carried>> {
         .done();
     let mut all = vec![Carried::default(); links];
     Netlink::open(None)?.dump(&messages, |answer| {
-        if let Some((index, told)) = counted(answer)
+        if let Some((index, counts)) = counted(answer)
             && let Some(place) = crossings().take(links).position(|known| known == index)
         {
-            all[place] = told;
+            all[place] = counts;
         }
     })?;
     Ok(all)
@@ -271,7 +271,7 @@ fn carried(links: usize) -> io::Result<Vec<Carried>> {
 /// Index of a link and what netem counted there, of one answer; none where something else is on the link.
 fn counted(answer: &[u8]) -> Option<(u32, Carried)> {
     let index = u32::from_ne_bytes(answer.get(4..8)?.try_into().ok()?);
-    let mut told = None;
+    let mut counts = None;
     let mut netem = false;
     for (kind, value) in attributes(answer.get(TCMSG..)?) {
         match kind {
@@ -282,7 +282,7 @@ fn counted(answer: &[u8]) -> Option<(u32, Carried)> {
                     let bytes = value.get(at..at + 4)?.try_into().ok()?;
                     Some(u64::from(u32::from_ne_bytes(bytes)))
                 };
-                told = Some(Carried {
+                counts = Some(Carried {
                     bytes: u64::from_ne_bytes(value.get(..8)?.try_into().ok()?),
                     packets: u32_at(8)?,
                     lost: u32_at(12)?,
@@ -292,7 +292,7 @@ fn counted(answer: &[u8]) -> Option<(u32, Carried)> {
             _ => {}
         }
     }
-    told.filter(|_| netem).map(|told| (index, told))
+    counts.filter(|_| netem).map(|counts| (index, counts))
 }
 
 #[cfg(test)]
@@ -356,13 +356,13 @@ mod tests {
                 .done();
             messages.bytes()[super::super::netlink::HEADER..].to_vec()
         };
-        let told = Carried {
+        let expected = Carried {
             packets: 3,
             bytes: 4_500,
             lost: 1,
             held: 2,
         };
-        assert_eq!(counted(&answer("netem")), Some((FIRST_CROSS, told)));
+        assert_eq!(counted(&answer("netem")), Some((FIRST_CROSS, expected)));
         assert_eq!(counted(&answer("noqueue")), None);
         assert_eq!(counted(&[0; 6]), None);
     }

@@ -224,12 +224,12 @@ impl Netlink {
 }
 
 /// A message of the kernel's.
-struct Told<'a> {
+struct Answer<'a> {
     kind: u16,
     body: &'a [u8],
 }
 
-impl Told<'_> {
+impl Answer<'_> {
     /// An error unless its number is 0.
     fn refused(&self) -> io::Result<()> {
         let code = self
@@ -244,13 +244,13 @@ impl Told<'_> {
 }
 
 /// The messages in these bytes; what is cut off is left out.
-fn answers(mut bytes: &[u8]) -> impl Iterator<Item = Told<'_>> {
+fn answers(mut bytes: &[u8]) -> impl Iterator<Item = Answer<'_>> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
         let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);
         let body = bytes.get(HEADER..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some(Told { kind, body })
+        Some(Answer { kind, body })
     })
 }
 
@@ -286,8 +286,8 @@ mod tests {
         messages.begin(36, 0, &[7; 20]).done();
         messages.begin(ERROR, 0, &(-2_i32).to_ne_bytes()).done();
         let bytes = messages.bytes();
-        let told: Vec<(u16, usize)> = answers(bytes).map(|t| (t.kind, t.body.len())).collect();
-        assert_eq!(told, [(36, 20), (ERROR, 4)]);
+        let found: Vec<(u16, usize)> = answers(bytes).map(|t| (t.kind, t.body.len())).collect();
+        assert_eq!(found, [(36, 20), (ERROR, 4)]);
         let refused = answers(bytes).nth(1).unwrap().refused();
         assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENOENT));
         assert_eq!(answers(&bytes[..bytes.len() - 1]).count(), 1);

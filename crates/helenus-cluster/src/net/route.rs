@@ -164,7 +164,8 @@ impl Links {
         self.netlink.dump(&messages, |answer| {
             if answer.get(4..8) == Some(&index.to_ne_bytes()[..]) {
                 let mut own = attributes(answer.get(16..).unwrap_or_default());
-                holds |= own.any(|told| told == (IFLA_GSO_MAX_SEGS, &most.to_ne_bytes()[..]));
+                holds |=
+                    own.any(|attribute| attribute == (IFLA_GSO_MAX_SEGS, &most.to_ne_bytes()[..]));
             }
         })?;
         if holds {
@@ -248,7 +249,7 @@ impl Links {
 
     /// Sends what is for the gateway's /16, beyond the link's own /24, to the gateway.
     ///
-    /// There is no way anywhere else: who looks for a name server is told so at once, and not after seconds of
+    /// There is no way anywhere else: who looks for a name server gets an error at once, and not after seconds of
     /// silence (Cassandra asks for the names of its peers).
     pub(super) fn beyond(&self, index: u32, gateway: Ipv4Addr) -> io::Result<()> {
         // Family, /16, the main table (254), static (4), everywhere (0), unicast (1).

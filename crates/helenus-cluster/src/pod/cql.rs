@@ -271,16 +271,16 @@ fn answer(rows: &Rows) -> Answer {
 fn agree(client: &mut Client) -> Result<(), PodCqlError> {
     let begin = Instant::now();
     loop {
-        let mut told = |table: &str| {
+        let mut rows_of = |table: &str| {
             let query = format!("SELECT host_id, schema_version FROM system.{table}");
             let rows = client.query(&query, Consistency::One);
             let rows = rows.map_err(PodCqlError::Connect)?;
             let value = |row, column: &str| rows.value(row, column).map(plain);
             let all =
                 (0..rows.len()).map(|row| (value(row, "host_id"), value(row, "schema_version")));
-            Ok::<Vec<Told>, PodCqlError>(all.collect())
+            Ok::<Vec<SchemaRow>, PodCqlError>(all.collect())
         };
-        let versions = versions(&told("local")?, &told("peers")?);
+        let versions = versions(&rows_of("local")?, &rows_of("peers")?);
         if versions <= 1 {
             return Ok(());
         }
@@ -292,11 +292,11 @@ fn agree(client: &mut Client) -> Result<(), PodCqlError> {
 }
 
 /// A node's id and the version of its schema, as a row has them.
-type Told = (Option<String>, Option<String>);
+type SchemaRow = (Option<String>, Option<String>);
 
 /// How many versions of the schema there are. Where all pods changed their addresses at once, Cassandra keeps the old rows
 /// of its peers beside the new ones: a node is of the first one's version if one of its rows is.
-fn versions(local: &[Told], peers: &[Told]) -> usize {
+fn versions(local: &[SchemaRow], peers: &[SchemaRow]) -> usize {
     let own = local.first().cloned().unwrap_or_default();
     let agrees = |id: &Option<String>| {
         *id == own.0
@@ -317,12 +317,12 @@ mod tests {
 
     #[test]
     fn rows_of_addresses_that_are_gone_are_no_other_versions() {
-        let told = |id: &str, version: &str| (Some(id.to_owned()), Some(version.to_owned()));
-        let own = [told("a", "new")];
+        let row = |id: &str, version: &str| (Some(id.to_owned()), Some(version.to_owned()));
+        let own = [row("a", "new")];
         // The old rows of another node and of this one.
-        let peers = [told("b", "old"), told("b", "new"), told("a", "old")];
+        let peers = [row("b", "old"), row("b", "new"), row("a", "old")];
         assert_eq!(versions(&own, &peers), 1);
-        assert_eq!(versions(&own, &[told("b", "old"), told("c", "older")]), 3);
+        assert_eq!(versions(&own, &[row("b", "old"), row("c", "older")]), 3);
         assert_eq!(versions(&own, &[]), 1);
         // Of one that has just joined nothing is known yet.
         assert_eq!(versions(&own, &[(Some("d".to_owned()), None)]), 1);

@@ -162,7 +162,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     value.trim().parse().ok()
 }
 
-/// What the log tells, and those that it rolled over to.
+/// What the log reports, and those that it rolled over to.
 fn stops(log: &Path, since_ns: u64) -> Vec<Reading> {
     let folder = log.parent().map(Path::to_path_buf).unwrap_or_default();
     let name = log.file_name().unwrap_or_default().to_string_lossy();

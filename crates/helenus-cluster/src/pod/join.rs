@@ -1,5 +1,5 @@
 //! Whose place a new node takes: the one that has its tokens in the ring of the others.
-//! Refuses to guess: where nobody tells, the node joins with tokens of its own.
+//! Refuses to guess: where no other node answers, the node joins in nobody's place, with its own tokens.
 
 use super::{READY_WITHIN, tls};
 use helenus_cql::client::{Client, ConnectOptions};

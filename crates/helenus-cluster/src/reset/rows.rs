@@ -81,7 +81,7 @@ fn name(folder: &SavedFolder) -> String {
 }
 
 impl Rows {
-    /// Tells of each node which tables hold other files than the baseline's own: of the same inodes, nothing is read.
+    /// Marks at each node which tables hold other files than the baseline's own: of the same inodes, nothing is read.
     pub(super) fn mark(&self, nodes: &mut [Node]) {
         for node in nodes {
             let mut wanted: BTreeMap<String, BTreeSet<Inode>> = BTreeMap::new();

@@ -536,10 +536,10 @@ mod tests {
         let pieces = pieces(&Ring::new(vec![member]).unwrap(), 16);
         let mut seen = Vec::new();
         for part in pieces.chunks(5) {
-            let mut told = 0;
+            let mut reported = 0;
             let mut tell = |event| {
                 if let ScanEvent::Keys { total, .. } = event {
-                    told = total;
+                    reported = total;
                 }
             };
             let placed = placed(&expected, 3_000, part, &Cancel::default(), &mut tell).unwrap();
@@ -549,7 +549,7 @@ mod tests {
                 assert_eq!(token_of(&expected, position).unwrap(), token);
                 seen.push(position);
             }
-            assert!(told == 0 || told == 3_000);
+            assert!(reported == 0 || reported == 3_000);
         }
         seen.sort_unstable();
         assert_eq!(seen, (0..3_000).collect::<Vec<u64>>());

@@ -1,5 +1,5 @@
 //! Counts the rows of a table: the server adds up, span by span; where it cannot, rows are fetched page by page.
-//! Refuses to remember every partition: the largest are kept by key, all can be told as they come.
+//! Refuses to remember every partition: the largest are kept by key, all can be reported as they come.
 
 use super::engine::{self, Ended, Reading, ScanEvent, Task};
 use super::journal::{Before, Journal};
@@ -87,13 +87,13 @@ pub fn count(
         cancel,
     };
     let mut sink = |piece: Piece, mut found: Found| {
-        let told = std::mem::take(&mut found.all);
+        let partitions = std::mem::take(&mut found.all);
         let counted = found.counted(piece.span);
         if let Some(journal) = &mut journal {
             journal.append(&counted)?;
         }
         totals.add(counted, piece.place);
-        Ok(told)
+        Ok(partitions)
     };
     let ended = engine::run(&task, &reading, &mut sink, events);
     let complete = ended.as_ref().is_ok_and(|ended| ended.complete);
@@ -106,7 +106,7 @@ pub fn count(
     Ok(report(table, request, &pieces, totals, &task, ended))
 }
 
-/// The journal of a table, whatever its id: a table that was made again is told.
+/// The journal of a table, whatever its id: a table that was made again is reported.
 fn file_name(table: &ScanTable) -> String {
     let name = format!("{}.{}.{}", table.cluster_name, table.keyspace, table.table);
     let plain = |c: char| {
@@ -326,7 +326,7 @@ struct Partition {
 }
 
 impl Partition {
-    /// More rows of this key; what was there before is told when the key is another.
+    /// More rows of this key; `ended` gets what was there before when the key is another.
     fn next(
         &mut self,
         key: &[Option<&[u8]>],

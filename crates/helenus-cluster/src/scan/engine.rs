@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Between two words on the progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Parts with partitions that may wait to be told; more make the workers wait.
+/// Parts with partitions that may wait to be reported; more make the workers wait.
 const WAITING_MOST: usize = 16;
 
 /// Longest pause that a rate asks for between two spans.
@@ -58,7 +58,7 @@ pub(super) trait Reading: Sync {
     fn rows(found: &Self::Found) -> u64;
 }
 
-/// Takes what was found, each token of the ring once, one call at a time; what it returns is told.
+/// Takes what was found, each token of the ring once, one call at a time; what it returns is reported.
 pub(super) type Sink<'a, Found> =
     dyn FnMut(Piece, Found) -> Result<Vec<Large>, ScanError> + Send + 'a;
 
@@ -155,18 +155,18 @@ pub(super) fn run<'a, R: Reading>(
         }
     };
     std::thread::scope(|scope| {
-        let (told, telling) = sync_channel(WAITING_MOST);
+        let (sender, parts) = sync_channel(WAITING_MOST);
         for number in 0..threads {
-            let (shared, told) = (&shared, told.clone());
-            scope.spawn(move || work(shared, number, &told));
+            let (shared, sender) = (&shared, sender.clone());
+            scope.spawn(move || work(shared, number, &sender));
         }
-        drop(told);
+        drop(sender);
         loop {
             if task.cancel.is_set() {
                 shared.stop.set();
                 shared.changed.notify_all();
             }
-            match telling.recv_timeout(TELL_EVERY) {
+            match parts.recv_timeout(TELL_EVERY) {
                 Ok(partitions) => events(ScanEvent::Partitions(partitions)),
                 Err(RecvTimeoutError::Timeout) => events(ScanEvent::Progress(progress())),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -196,7 +196,7 @@ fn share(tokens: u128) -> f64 {
 }
 
 /// One worker: pieces of its own node first, then of whoever has most left.
-fn work<R: Reading>(shared: &Shared<'_, R>, number: usize, told: &SyncSender<Vec<Large>>) {
+fn work<R: Reading>(shared: &Shared<'_, R>, number: usize, sender: &SyncSender<Vec<Large>>) {
     let task = shared.task;
     let address = task.place.address(number).ip();
     let home = task.nodes.iter().position(|node| *node == address);
@@ -215,7 +215,7 @@ fn work<R: Reading>(shared: &Shared<'_, R>, number: usize, told: &SyncSender<Vec
             Ok(found) => {
                 let (rows, took) = (R::rows(&found), micros(begin));
                 line.pace = line.pace.after_span(piece.span.width(), took);
-                let ended = shared.finish(piece, found, told);
+                let ended = shared.finish(piece, found, sender);
                 line.sleep(rest(task.gentleness.rate, shared.threads, rows, took));
                 ended
             }
@@ -297,7 +297,7 @@ impl<R: Reading> Shared<'_, R> {
         &self,
         piece: Piece,
         found: R::Found,
-        told: &SyncSender<Vec<Large>>,
+        sender: &SyncSender<Vec<Large>>,
     ) -> Result<(), Halt> {
         let rows = R::rows(&found);
         let partitions = (locked(&self.sink))(piece, found)?;
@@ -309,7 +309,7 @@ impl<R: Reading> Shared<'_, R> {
         self.changed.notify_all();
         if !partitions.is_empty() {
             // Nobody listens any more only when the scan is over.
-            let _over = told.send(partitions);
+            let _over = sender.send(partitions);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Reads keys that a workload has written back, one by one, and tells when what is there was written.
+//! Reads keys that a workload has written back, one by one, and says when what is there was written.
 //! Refuses to read anything else, and to take a key that did not answer for one that is not there.
 
 use super::check::token_of;
@@ -112,8 +112,8 @@ pub struct Recalled {
 }
 
 /// Reads the keys at these positions. `found` takes place and write time (in microseconds since 1970) of each as it
-/// comes, in no order; a key of several rows has the time of its oldest, and none where one of them is missing. `told` is
-/// called now and then. An interrupt ends it early, and well.
+/// comes, in no order; a key of several rows has the time of its oldest, and none where one of them is missing.
+/// `tick` is called now and then. An interrupt ends it early, and well.
 ///
 /// # Errors
 /// No such table, or a key that cannot be read.
@@ -124,7 +124,7 @@ pub fn recall(
     gentleness: Gentleness,
     cancel: &Cancel,
     found: &mut dyn FnMut(usize, Option<u64>),
-    told: &mut dyn FnMut(),
+    tick: &mut dyn FnMut(),
 ) -> Result<Recalled, ClusterError> {
     let threads = gentleness.threads(place.coordinators());
     let shared = Shared {
@@ -159,7 +159,7 @@ pub fn recall(
                     shared.stop.set();
                     error.get_or_insert(failed);
                 }
-                Err(RecvTimeoutError::Timeout) => told(),
+                Err(RecvTimeoutError::Timeout) => tick(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }

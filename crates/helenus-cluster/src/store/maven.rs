@@ -24,7 +24,7 @@ const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1";
 /// Folder of the jars beside the pom.
 pub const LIB: &str = "lib";
 
-/// How long a told-off Maven may take before it is killed.
+/// How long a Maven that was asked to end may take before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many of Maven's error lines an error carries.
@@ -219,8 +219,9 @@ impl<'a> Heard<'a> {
     /// Whether Maven looked for Cassandra's own jar of that version and found none.
     fn misses(&self, version: &str) -> bool {
         let jar = format!("cassandra-all:jar:{version} ");
-        let told = ["Could not find artifact", "was not found in"];
-        let missing = |line: &String| line.contains(&jar) && told.iter().any(|t| line.contains(t));
+        let complaints = ["Could not find artifact", "was not found in"];
+        let missing =
+            |line: &String| line.contains(&jar) && complaints.iter().any(|c| line.contains(c));
         self.errors.iter().any(missing)
     }
 

@@ -1,4 +1,4 @@
-//! The emulator of distance beside a run: what its keeper tells of packets, lateness and CPU.
+//! The emulator of distance beside a run: what its keeper reports of packets, lateness and CPU.
 //! Refuses to wait for a keeper, and to guess for one that is gone.
 
 use crate::alive;
@@ -37,7 +37,7 @@ impl Emulator {
         holder.map(rustix::process::Pid::as_raw_pid)
     }
 
-    /// What it tells; the conversation that failed is started again at the next look.
+    /// What it reports; the conversation that failed is started again at the next look.
     pub(super) fn look(&mut self) -> Option<EmulatorSample> {
         let keeper = match self.keeper.take() {
             Some(keeper) => keeper,
@@ -101,12 +101,12 @@ mod tests {
             "settings": {},
         });
         let seen = sample(&serde_json::from_value(status).expect("a status"));
-        let told: Vec<_> = seen
+        let pairs: Vec<_> = seen
             .pairs
             .iter()
             .map(|p| (p.between[1].as_str(), p.round_trip_us, p.packets))
             .collect();
-        assert_eq!(told, [("DC2", 22_000, 11), ("DC3", 80_000, 1)]);
+        assert_eq!(pairs, [("DC2", 22_000, 11), ("DC3", 80_000, 1)]);
         assert_eq!((seen.cpu_us, seen.late_us), (7, 2));
         assert_eq!(seen.lateness.packets(), 5);
     }

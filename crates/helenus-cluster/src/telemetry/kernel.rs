@@ -1,4 +1,4 @@
-//! What the kernel tells of processes and host, out of small files of /proc.
+//! What the kernel reports of processes and host, out of small files of /proc.
 //! Refuses what costs: no map of a process's memory is walked.
 
 use fs_err as fs;

@@ -1,4 +1,4 @@
-//! Nodes that come and go beside a run, as the cluster's state tells them: events, and whom to look at from then on.
+//! Nodes that come and go beside a run, as the cluster's state reports them: events, and whom to look at from then on.
 //! Refuses to read a file that has not changed.
 
 use crate::alive;
@@ -64,7 +64,7 @@ impl Members {
         }
     }
 
-    /// Takes what is under way now; tells what has ended.
+    /// Takes what is under way now; returns what has ended.
     fn follow(&mut self, at_ns: u64, now: &BTreeMap<String, String>) -> Vec<Reading> {
         // A node that has joined may leave before the next look.
         let goes_on = |node: &String, before: &String| {
@@ -154,7 +154,7 @@ mod tests {
         let joins = now(&[("node4", "node4 joins")]);
         assert_eq!(members.follow(1, &joins), []);
         assert_eq!(members.follow(2, &joins), []);
-        let told = members.follow(5, &now(&[("node2", "node2 leaves")]));
+        let ended = members.follow(5, &now(&[("node2", "node2 leaves")]));
         let event = |at_ns, to_ns, node: &str, text: &str| Reading {
             source: node.into(),
             at_ns,
@@ -164,7 +164,7 @@ mod tests {
                 text: text.into(),
             }),
         };
-        assert_eq!(told, [event(1, 5, "node4", "node4 joins")]);
+        assert_eq!(ended, [event(1, 5, "node4", "node4 joins")]);
         assert_eq!(members.finish(9), [event(5, 9, "node2", "node2 leaves")]);
         assert_eq!(members.finish(9), []);
         // It leaves as soon as it has joined, and its process ends before it is gone.

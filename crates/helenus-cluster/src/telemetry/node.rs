@@ -52,7 +52,7 @@ impl Node {
         &self.name
     }
 
-    /// Asks the node itself; the answer may come until [`Self::told`].
+    /// Asks the node itself; the answer may come until [`Self::readings`].
     pub(super) fn ask(&mut self) {
         self.asker.ask();
     }
@@ -64,7 +64,7 @@ impl Node {
         self.pid
     }
 
-    /// What the kernel and its log tell.
+    /// What the kernel and its log report.
     pub(super) fn look(&mut self, at_ns: u64) {
         let found = self.pid.and_then(|pid| Some((pid, kernel::process(pid)?)));
         if let Some(from_ns) = self.life.see(at_ns, found.map(|(pid, _)| pid)) {
@@ -80,7 +80,7 @@ impl Node {
     }
 
     /// All that was seen, with what the node answers until then.
-    pub(super) fn told(&mut self, until: Instant) -> Vec<Reading> {
+    pub(super) fn readings(&mut self, until: Instant) -> Vec<Reading> {
         let mut readings = std::mem::take(&mut self.events);
         let answer = self.asker.answer(until);
         if let Some((at_ns, mut sample)) = self.sample.take() {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_death_is_told_from_when_it_was_last_seen_alive() {
         let mut life = Life::default();
-        let mut told = Vec::new();
+        let mut deaths = Vec::new();
         // Not there yet, there, gone for two looks, there as another process, replaced at once, gone.
         let looks = [
             None,
@@ -170,9 +170,9 @@ mod tests {
             None,
         ];
         for (at_ns, found) in (0..).zip(looks) {
-            told.extend(life.see(at_ns, found).map(|from| (at_ns, from)));
+            deaths.extend(life.see(at_ns, found).map(|from| (at_ns, from)));
         }
-        assert_eq!(told, [(5, 2), (6, 5)]);
+        assert_eq!(deaths, [(5, 2), (6, 5)]);
         assert_eq!(life.under_way(), Some(7));
         assert_eq!(life.under_way(), None);
     }

@@ -1,5 +1,5 @@
 //! What a run leaves as it goes: its lines in the history, and how far its phase is.
-//! Refuses to end a run whose history fails: that is told in the end.
+//! Refuses to end a run whose history fails: that is reported in the end.
 
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{Interval, SampleLine, Stretch};

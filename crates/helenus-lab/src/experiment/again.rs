@@ -167,9 +167,9 @@ impl Sitting<'_> {
     fn winner(&mut self, found: &Analysis) -> Option<Vec<Planned>> {
         let of = &self.request.experiment;
         let answer = found.answer.as_ref()?;
-        let told = matches!(answer.claim, Claim::Higher | Claim::Lower);
+        let differs = matches!(answer.claim, Claim::Higher | Claim::Lower);
         let again = |run: &PlannedRun| run.planned.stage == Stage::Again;
-        if !of.announce || !told || self.runs.iter().any(again) {
+        if !of.announce || !differs || self.runs.iter().any(again) {
             return None;
         }
         (self.events)(ExperimentEvent::Again {

@@ -225,8 +225,8 @@ fn make(
     };
     let events = &mut sitting.events;
     let mut see = |event: PopulateEvent<'_>| events(ExperimentEvent::Populate(&event));
-    let told = populate(sitting.context, &request, &mut see)?;
-    if told.verified.is_some_and(|found| !found.is_whole()) {
+    let populated = populate(sitting.context, &request, &mut see)?;
+    if populated.verified.is_some_and(|found| !found.is_whole()) {
         return Err(ExperimentError::NotWhole);
     }
     let save = SaveRequest {

@@ -1,7 +1,7 @@
 //! Faults that somebody made in a cluster before a run began there: they hold in its numbers too.
 //! Refuses to guess in the numbers' favour: one whose end nobody saw counts as having held to the run's.
 
-use super::{readings, sources, told_as};
+use super::{event_kind, readings, sources};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::with_causes;
 use helenus_cluster::fault::{Entry, now_unix_ms};
@@ -43,7 +43,7 @@ impl Before {
             };
             let text = script::words_before_run(&entry.fault);
             let at = sources(entry.reach.clone(), &entry.fault);
-            readings(at, told_as(&entry.fault), &text, (self.from_ns, to_ns))
+            readings(at, event_kind(&entry.fault), &text, (self.from_ns, to_ns))
         });
         each.collect()
     }

@@ -198,7 +198,7 @@ impl Several {
         cancel: &Cancel,
         take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
     ) -> Result<(), GeneratorError> {
-        let mut told = false;
+        let mut stopped = false;
         loop {
             let lines = match heard.recv_timeout(LOOK) {
                 Ok((place, Some(Ok(line)))) => {
@@ -206,7 +206,7 @@ impl Several {
                     merger.take(place, line)
                 }
                 // A person's stop ends them wherever they are.
-                Ok((_, None)) if told => Vec::new(),
+                Ok((_, None)) if stopped => Vec::new(),
                 // One that is killed ends its stream within a line.
                 Ok((place, Some(Err(ReadError::Line { .. } | ReadError::Io(_))) | None))
                     if self.elsewhere =>
@@ -216,7 +216,7 @@ impl Several {
                 Ok((_, Some(Err(error)))) => return Err(error.into()),
                 Ok((place, None)) => merger.ended(place),
                 Err(RecvTimeoutError::Timeout) => match self.silent(plan, merger) {
-                    Some(place) if told => {
+                    Some(place) if stopped => {
                         self.all[place].cut();
                         Vec::new()
                     }
@@ -229,8 +229,8 @@ impl Several {
                 take(line)?;
             }
             let failed = lines.iter().any(|l| matches!(l, SampleLine::Failure(_)));
-            if (cancel.is_set() || failed) && !told {
-                told = true;
+            if (cancel.is_set() || failed) && !stopped {
+                stopped = true;
                 self.stop();
             }
             if merger.all_wait() {
@@ -239,7 +239,7 @@ impl Several {
         }
     }
 
-    /// A line on our clock. Who has said its last one is told so, and ends.
+    /// A line on our clock. One that has said its last line is sent the word to stop, and ends.
     fn own(&mut self, place: usize, mut line: SampleLine) -> SampleLine {
         let one = &mut self.all[place];
         one.heard = Instant::now();
@@ -286,7 +286,7 @@ impl Several {
         found.map(|(place, _)| place)
     }
 
-    /// Tells all of them the moment at which the next phase starts, each on its own clock.
+    /// Sends all of them the moment at which the next phase starts, each on its own clock.
     fn begin(&mut self) {
         let errors = self.all.iter().map(|one| match &one.held {
             Held::Channel(_, clock) => clock.error_ns,
@@ -311,7 +311,7 @@ impl Several {
         }
     }
 
-    /// Tells all of them to stop; their last lines still come.
+    /// Asks all of them to stop; their last lines still come.
     fn stop(&mut self) {
         for one in &mut self.all {
             match &mut one.held {

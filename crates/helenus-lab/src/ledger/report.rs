@@ -1,4 +1,4 @@
-//! What the check of a ledger has found, as it is told and printed.
+//! What the check of a ledger has found, as it is reported and printed.
 //! Refuses to name every lost key: the first so many, and how many there are.
 
 use super::Extent;

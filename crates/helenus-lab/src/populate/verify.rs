@@ -57,7 +57,7 @@ impl Populate<'_> {
     /// scanned from here: a stand-in, or nodes in pods.
     pub(super) fn verify(&mut self) -> Result<(), PopulateError> {
         (self.events)(PopulateEvent::Step(PopulateStep::Verify));
-        self.told.verified = match &self.place {
+        self.populated.verified = match &self.place {
             Place::Here(state) if state.runtime.fake.is_none() => {
                 let place = ScanPlace::ours(state)?;
                 Some(self.scanned(&place)?)
@@ -80,7 +80,7 @@ impl Populate<'_> {
                 consistency: helenus_cql::Consistency::LocalQuorum,
             },
         };
-        let mut told = Verified::default();
+        let mut verified = Verified::default();
         let mut sums = (Checksum::default(), Checksum::default());
         let events = &mut self.events;
         for expected in &tables {
@@ -106,13 +106,13 @@ impl Populate<'_> {
             if !report.complete {
                 return Err(ClusterError::from(ReadyError::Interrupted).into());
             }
-            told.add(&report.findings);
+            verified.add(&report.findings);
             sums.0.merge(report.findings.checksum);
             sums.1.merge(report.findings.expected_checksum);
         }
-        told.checksum = Some(sums.0.to_string());
-        told.expected_checksum = Some(sums.1.to_string());
-        Ok(told)
+        verified.checksum = Some(sums.0.to_string());
+        verified.expected_checksum = Some(sums.1.to_string());
+        Ok(verified)
     }
 
     fn read_back(&mut self) -> Result<Option<Verified>, PopulateError> {

@@ -85,7 +85,7 @@ fn pause() {
 fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
     let generator = Sleeper::start();
     let mut watch = Watch::begin(None, &plan());
-    let mut told = watch.see(&header(&generator)).len();
+    let mut handed_over = watch.see(&header(&generator)).len();
     let begin_ns = monotonic_ns();
     for k in 0..4 {
         pause();
@@ -94,7 +94,7 @@ fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
         } else {
             Stretch::Measured
         };
-        told += watch
+        handed_over += watch
             .see(&interval(begin_ns + k * 100_000_000, stretch))
             .len();
         assert_eq!(watch.seconds(), k + 1);
@@ -106,10 +106,10 @@ fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
         ended_ns: to_ns,
         ..PhaseEnd::default()
     };
-    told += watch.see(&SampleLine::PhaseEnd(end)).len();
+    handed_over += watch.see(&SampleLine::PhaseEnd(end)).len();
     assert_eq!(watch.seconds(), 0);
     let seen = watch.end();
-    assert_eq!(seen.readings().len(), told + seen.last().len());
+    assert_eq!(seen.readings().len(), handed_over + seen.last().len());
     for source in [HOST, GENERATOR] {
         let all = seen.readings().iter().filter(|r| r.source == source);
         let at: Vec<u64> = all.map(|r| r.at_ns).collect();

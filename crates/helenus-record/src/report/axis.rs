@@ -335,8 +335,8 @@ fn number(value: f64, step: f64) -> String {
     format!("{sign}{}", count(value.abs().round() as u64))
 }
 
-/// A value as a tooltip tells it.
-pub(super) fn told(value: f64) -> String {
+/// A value as a tooltip shows it.
+pub(super) fn tooltip(value: f64) -> String {
     if value.abs() < 1000.0 {
         digits(value)
     } else {

@@ -15,7 +15,7 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// A sentence below it, not yet escaped.
     pub(super) note: String,
-    /// What the pointer tells.
+    /// What the pointer shows.
     pub(super) hover: Hover,
     /// Height of what lies between the axes, in pixels.
     pub(super) height: u32,
@@ -37,7 +37,7 @@ pub(super) struct Chart {
     pub(super) heat: Vec<Patch>,
 }
 
-/// What the pointer tells.
+/// What the pointer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hover {
     /// Each mark has its own text.
@@ -139,7 +139,7 @@ pub(super) struct Mark {
     pub(super) x_ends: Option<[f64; 2]>,
     /// From where to where it may be, along the axis upwards.
     pub(super) y_ends: Option<[f64; 2]>,
-    /// What it tells under the pointer, not yet escaped.
+    /// What it shows under the pointer, not yet escaped.
     pub(super) says: String,
 }
 

@@ -2,7 +2,7 @@
 //! Refuses a claim where there is none: two single runs stand side by side, and that is all.
 
 use crate::report::ComparisonReport;
-use crate::report::axis::{Axis, told, whole};
+use crate::report::axis::{Axis, tooltip, whole};
 use crate::report::chart::{Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Point;
@@ -292,7 +292,7 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
                 false => (Symbol::Open, "B"),
             };
             let ratio = (*ratio)?;
-            let says = format!("pair {}, {first} first: ratio {}", i + 1, told(ratio));
+            let says = format!("pair {}, {first} first: ratio {}", i + 1, tooltip(ratio));
             Some(Mark::at(whole(i + 1), ratio, symbol, says))
         });
         let name = format!("{} {}", row.phase, words::measure(row.measure));

@@ -3,7 +3,7 @@
 //!
 //! Words and marks lie at shares of the width, so that nothing but lines is stretched, and a line's width is not.
 
-use crate::report::axis::{Axis, Fitted, Tick, told, whole};
+use crate::report::axis::{Axis, Fitted, Tick, tooltip, whole};
 use crate::report::chart::{Cell, Chart, Hover, Mark, Moment, Rule, Series, Style, Symbol};
 use crate::report::heat;
 use crate::report::path::{self, LANE, PIXEL, Place, WIDTH, Way};
@@ -147,8 +147,8 @@ pub(super) fn plot(chart: &Chart) -> String {
 /// What is drawn, for those who do not see it: each line from its lowest to its highest value, or its marks' own words.
 fn alternative(chart: &Chart) -> String {
     let value = |value: f64, unit: &str| match chart.y.is_of_shares() {
-        true => format!("{} %", told(value * 100.0)),
-        false => format!("{} {unit}", told(value)).trim_end().to_owned(),
+        true => format!("{} %", tooltip(value * 100.0)),
+        false => format!("{} {unit}", tooltip(value)).trim_end().to_owned(),
     };
     let line = |series: &Series| {
         let values = || series.points().iter().filter_map(|p| p.1);
@@ -156,7 +156,7 @@ fn alternative(chart: &Chart) -> String {
             values().min_by(f64::total_cmp)?,
             values().max_by(f64::total_cmp)?,
         );
-        let (low, high) = (told(low), value(high, series.unit));
+        let (low, high) = (tooltip(low), value(high, series.unit));
         Some(format!("{} from {low} to {high}", series.name))
     };
     let unmarked = chart.series.iter().filter(|s| s.marks.is_empty());
@@ -325,13 +325,13 @@ fn drawn_lines(chart: &Chart, frame: &Frame, lines: &[Vec<Point>]) -> String {
             dots if dots.is_empty() => dots,
             dots => format!("<path class=\"dots\" d=\"{dots}\"/>"),
         };
-        let tells = match chart.hover {
+        let data_unit = match chart.hover {
             Hover::Marks => String::new(),
             _ => format!(" data-unit=\"{}\"", html(series.unit)),
         };
         format!(
             "<g class=\"series {role}\" data-series=\"{number}\"><path class=\"line {style}\" data-name=\"{name}\"\
-             {tells} d=\"{path}\"/>{dots}</g>\n",
+             {data_unit} d=\"{path}\"/>{dots}</g>\n",
             role = html(&series.role),
             style = style.class(),
             name = html(&series.name),

@@ -1,4 +1,4 @@
-//! The table of events: the longest of them, with node, beginning and the words of whoever told them.
+//! The table of events: the longest of them, with node, beginning and the words of whoever reported them.
 //! Refuses to print thousands: the rest is counted.
 
 use crate::report::RunReport;

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 const ROOM: f64 = 2.0;
 
 /// Most settings that a sentence names.
-const TOLD_MOST: usize = 6;
+const NAMED_MOST: usize = 6;
 
 /// All that it says, a sentence a line; the first is its headline.
 pub(super) fn lines(report: &ExperimentReport<'_>) -> Vec<String> {
@@ -183,17 +183,17 @@ fn again(found: &Analysis, answer: &Answer) -> Option<String> {
 /// Settings that may be as good as the best.
 fn alike(answer: &Answer) -> Option<String> {
     let named: Vec<&str> = answer.alike().collect();
-    let told = &named[..named.len().min(TOLD_MOST)];
-    let more = match named.len() - told.len() {
+    let shown = &named[..named.len().min(NAMED_MOST)];
+    let more = match named.len() - shown.len() {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
     let claims = matches!(answer.settled(), Claim::Higher | Claim::Lower);
-    (claims && !told.is_empty()).then(|| {
+    (claims && !shown.is_empty()).then(|| {
         format!(
             "no significant difference from {}: {}{more}",
             answer.winner_label,
-            told.join(", ")
+            shown.join(", ")
         )
     })
 }
@@ -252,12 +252,12 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
             let recommended = match least(found, &roomy) {
                 _ if roomy.is_empty() => "none have room to spare".to_owned(),
                 roomy if roomy == least(found, &holding) => "these have room to spare".to_owned(),
-                roomy => format!("with room to spare: {}", told(&roomy)),
+                roomy => format!("with room to spare: {}", with_values(&roomy)),
             };
             let _infallible = write!(
                 line,
                 "the smallest settings that hold it: {}; {recommended}; {} of {} hold it",
-                told(&least(found, &holding)),
+                with_values(&least(found, &holding)),
                 holding.len(),
                 own.len()
             );
@@ -302,7 +302,7 @@ fn least<'a>(found: &Analysis, cells: &[&'a BarCell]) -> Vec<&'a BarCell> {
 }
 
 /// Settings with their values.
-fn told(cells: &[&BarCell]) -> String {
+fn with_values(cells: &[&BarCell]) -> String {
     let each = cells.iter().map(|cell| {
         let number = |value: f64| words::value(cell.measure, value);
         match (cell.value, cell.interval) {
@@ -588,13 +588,13 @@ mod tests {
         let line = |ends: &[Kept]| tips_line(&ends.iter().copied().map(tip).collect::<Vec<_>>());
         let none = |above| Kept::NoDifference { above };
         assert_eq!(line(&[]), None);
-        let told = |ends: &[Kept]| line(ends).unwrap_or_default();
+        let text = |ends: &[Kept]| line(ends).unwrap_or_default();
         assert_eq!(
-            told(&[none(0.3), Kept::Confirmed, none(0.17), none(0.2)]),
+            text(&[none(0.3), Kept::Confirmed, none(0.17), none(0.2)]),
             "claimed effects: 1 confirmed, 3 no difference above 17 % to 30 %"
         );
         assert_eq!(
-            told(&[none(0.17), Kept::NotTestable]),
+            text(&[none(0.17), Kept::NotTestable]),
             "claimed effects: 1 no difference above 17 %, 1 not testable here"
         );
     }

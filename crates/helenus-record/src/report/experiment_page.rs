@@ -1,7 +1,7 @@
 //! The page of an experiment: the answer, a heat map of two factors, curves of ordered levels, effects, all runs.
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
-use crate::report::axis::{Axis, told, whole};
+use crate::report::axis::{Axis, tooltip, whole};
 use crate::report::chart::{Cell, Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::experiment::again_command;
 use crate::report::experiment_data::ExperimentReport;
@@ -216,7 +216,7 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
         } else {
             0.5
         },
-        words: told(*value),
+        words: tooltip(*value),
     };
     chart.cells = known.iter().map(cell).collect();
     Some(chart)
@@ -257,13 +257,13 @@ fn lines_of(of: &Experiment, found: &Analysis, place: usize) -> Vec<(String, Vec
         };
     }
     let name = |rest: &[Option<usize>]| {
-        let told = rest.iter().enumerate();
-        let told = told.filter_map(|(at, level)| {
+        let named = rest.iter().enumerate();
+        let named = named.filter_map(|(at, level)| {
             let factor = &of.factors[at];
             let label = &factor.levels[(*level)?].label;
             (factor.levels.len() > 1).then(|| format!("{}={label}", factor.name))
         });
-        told.collect::<Vec<_>>().join(" ")
+        named.collect::<Vec<_>>().join(" ")
     };
     let each = rests.into_iter().map(|rest| (name(&rest), rest));
     each.collect()
@@ -325,7 +325,11 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
                 .collect();
             let marks = there.iter().filter_map(|(level, point)| {
                 let value = point.1?;
-                let says = format!("{name} at {}: {}", factor.levels[*level].label, told(value));
+                let says = format!(
+                    "{name} at {}: {}",
+                    factor.levels[*level].label,
+                    tooltip(value)
+                );
                 let mut mark =
                     Mark::at(point.0, value, Symbol::Circle, says.trim_start().to_owned());
                 mark.y_ends = whisker(found, |l| l[place] == *level && on(&rest, l));

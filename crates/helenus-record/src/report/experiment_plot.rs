@@ -98,8 +98,8 @@ pub(super) fn by_level(of: &Experiment, found: &Analysis) -> String {
                 continue;
             };
             let bar = "█".repeat(columns(value / most, BAR));
-            let told = words::value(found.measure, value);
-            let _infallible = writeln!(out, "{label:>width$}  {bar} {told}");
+            let text = words::value(found.measure, value);
+            let _infallible = writeln!(out, "{label:>width$}  {bar} {text}");
         }
     }
     out

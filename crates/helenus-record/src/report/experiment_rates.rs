@@ -5,7 +5,7 @@ use crate::report::words;
 use helenus_model::experiment::{Ladder, Rate};
 
 /// Most settings that the line names.
-const TOLD_MOST: usize = 8;
+const NAMED_MOST: usize = 8;
 
 /// A rate such as `180/s`, `less than 50/s`.
 pub(super) fn rate(rate: Rate) -> String {
@@ -40,7 +40,7 @@ pub(super) fn lines(ladders: &[Ladder]) -> Vec<String> {
     let of_bars =
         ladders.chunk_by(|one, other| (&one.bar, one.measure) == (&other.bar, other.measure));
     let line = |own: &[Ladder]| {
-        let told = own.iter().take(TOLD_MOST).map(|ladder| {
+        let named = own.iter().take(NAMED_MOST).map(|ladder| {
             let (at, within) = (rate(ladder.rate), interval(ladder.interval));
             if at == within {
                 format!("{} {at}", ladder.label)
@@ -48,13 +48,13 @@ pub(super) fn lines(ladders: &[Ladder]) -> Vec<String> {
                 format!("{} {at} ({within})", ladder.label)
             }
         });
-        let told = told.collect::<Vec<_>>().join(", ");
-        let more = match own.len().saturating_sub(TOLD_MOST) {
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = match own.len().saturating_sub(NAMED_MOST) {
             0 => String::new(),
             n => format!(", and {n} more settings"),
         };
         format!(
-            "rate that holds {}, with its 95 % interval: {told}{more}",
+            "rate that holds {}, with its 95 % interval: {named}{more}",
             own[0].bar
         )
     };

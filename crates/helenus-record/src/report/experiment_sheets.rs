@@ -308,9 +308,9 @@ fn combinations(found: &Analysis) -> Sheet {
             row.push(value.map_or("–".to_owned(), |v| number(*v)));
             if *measure == found.measure {
                 let ends = cell.intervals.get(measure);
-                let told =
+                let range =
                     |[low, high]: &[f64; 2]| format!("{} to {}", number(*low), number(*high));
-                row.push(ends.map_or("–".to_owned(), told));
+                row.push(ends.map_or("–".to_owned(), range));
             }
         }
         let busy = [cell.node_processors(), cell.generator_processors()];

@@ -1,7 +1,7 @@
 //! The page of a comparison of levels: latency against round-trip time by level, beside what was predicted.
 //! Refuses a line through a single distance: one point is a point.
 
-use crate::report::axis::{Axis, told};
+use crate::report::axis::{Axis, tooltip};
 use crate::report::chart::{Chart, Mark, Series, Style, Symbol};
 use crate::report::page::{self, Head, Section, pairs, render};
 use crate::report::series::Point;
@@ -101,7 +101,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
             .collect();
         let marks = of.iter().filter_map(|row| {
             let ms = row.latency.median_ms?;
-            let says = format!("{level} at {}: {} ms", row.distance, told(ms));
+            let says = format!("{level} at {}: {} ms", row.distance, tooltip(ms));
             Some(Mark::at(far_ms(row), ms, Symbol::Circle, says))
         });
         let line = Series::line(level, &role, Style::Solid, points);

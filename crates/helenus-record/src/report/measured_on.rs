@@ -29,11 +29,11 @@ fn counted(lines: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     let several = found.len() > 1;
-    let told = found.into_iter().map(|(line, times)| match several {
+    let texts = found.into_iter().map(|(line, times)| match several {
         true => format!("{line} ({times} runs)"),
         false => line,
     });
-    told.collect()
+    texts.collect()
 }
 
 fn machine(run: &StoredRun) -> String {

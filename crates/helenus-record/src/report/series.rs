@@ -306,7 +306,7 @@ pub(super) fn kept(points: &[Point]) -> Vec<usize> {
 }
 
 /// Series of the same moments on top of each other: for each the sum up to it. Where one is thinned all keep the same
-/// moments, so that each can be told from the sums.
+/// moments, so that each can be computed from the sums.
 pub(super) fn stacked(all: &[&[Point]]) -> Vec<Vec<Point>> {
     let mut below: Vec<f64> = Vec::new();
     let mut sums: Vec<Vec<Point>> = Vec::with_capacity(all.len());
@@ -397,7 +397,7 @@ mod tests {
             interval(Stretch::Measured, 2.0, 3.0, 5),
             interval(Stretch::Measured, 3.0, 3.004, 1),
         ]);
-        let told: Vec<_> = joined
+        let found: Vec<_> = joined
             .iter()
             .map(|i| (i.stretch, i.end_ns, i.operations["write"].completed))
             .collect();
@@ -406,7 +406,7 @@ mod tests {
             (Stretch::Measured, 2_000_000_000, 20),
             (Stretch::Measured, 3_004_000_000, 20),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]

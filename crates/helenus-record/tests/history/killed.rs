@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tells the test binary that it is the writer, and where to write.
+/// Marks the test binary as the writer, and says where to write.
 const WRITE_TO: &str = "HELENUS_RECORD_TEST_WRITE_TO";
 const BATCH: usize = 3;
 

@@ -21,11 +21,11 @@ fn the_answer_comes_first_and_everything_behind_it() {
         ),
         "{answer:#?}"
     );
-    let told = |begin: &str| {
+    let line_of = |begin: &str| {
         let line = answer.iter().find(|line| line.starts_with(begin));
         line.unwrap_or_else(|| panic!("no {begin} in {answer:#?}"))
     };
-    let bar = told(
+    let bar = line_of(
         "threshold p99 < 12ms at 1000/s: the smallest settings that hold it: heap=64M rate=1000 (",
     );
     assert!(
@@ -37,7 +37,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
         "{bar}"
     );
     // Two rates of the level that dies, in each of 25 blocks.
-    let dies = told("died: heap=<");
+    let dies = line_of("died: heap=<");
     assert!(dies.contains("(25 of 25 runs)"), "{dies}");
     let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
     let wanted = [
@@ -141,8 +141,8 @@ fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
     let sheets = experiment_sheets(&report);
     let effects = sheets.iter().find(|sheet| sheet.title == "Effects");
     let effects = effects.expect("a table of effects");
-    let told = effects.rows.iter().filter_map(|row| row.last());
-    assert!(told.clone().count() > 0 && told.clone().all(|claim| claim == "not testable here"));
+    let claims = effects.rows.iter().filter_map(|row| row.last());
+    assert!(claims.clone().count() > 0 && claims.clone().all(|claim| claim == "not testable here"));
 }
 
 #[test]

@@ -450,7 +450,7 @@ fn stored(plan: RunPlan, result: RunResult) -> StoredRun {
     }
 }
 
-/// Eight pairs of two phases: p99 lower in write, not to be told in read, throughput the same.
+/// Eight pairs of two phases: p99 lower in write, inconclusive in read, throughput the same.
 pub(crate) fn comparison() -> Comparison {
     let cases = [
         (
