@@ -625,6 +625,18 @@ mod tests {
     }
 
     #[test]
+    fn every_rate_survives_being_written_and_read() {
+        let mut draw = crate::stats::Draw::new(Seed(3));
+        for _ in 0..20_000 {
+            let mut plan = plan();
+            plan.phases[0].rate_per_s = Some(20_000.0 * draw.uniform());
+            let json = serde_json::to_string(&plan.phases).expect("writes");
+            let read: Vec<Phase> = serde_json::from_str(&json).expect("reads");
+            assert_eq!(read, plan.phases, "{json}");
+        }
+    }
+
+    #[test]
     fn nonsense_is_refused_by_name() {
         let with = |change: fn(&mut RunPlan)| {
             let mut p = plan();
