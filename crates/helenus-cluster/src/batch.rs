@@ -197,7 +197,7 @@ impl Context {
         at_once: usize,
         events: &mut dyn FnMut(&str, Event),
     ) -> Vec<Outcome> {
-        let (tell, messages) = channel();
+        let (sender, messages) = channel();
         std::thread::scope(|scope| {
             let mut start = Start {
                 names: states.iter().map(|s| s.plan.name.clone()).collect(),
@@ -212,7 +212,7 @@ impl Context {
                     let begun = self.begin_one(state, &mut |e| events(&name, e));
                     match begun {
                         Ok((state, started)) => {
-                            self.wait_for_one(scope, at, state, started, request, tell.clone());
+                            self.wait_for_one(scope, at, state, started, request, sender.clone());
                         }
                         Err(error) => start.done(at, Err(error)),
                     }
@@ -242,7 +242,7 @@ impl Context {
         mut state: ClusterState,
         started: Vec<Started>,
         request: &'scope UpRequest,
-        tell: Sender<(usize, Message)>,
+        sender: Sender<(usize, Message)>,
     ) {
         scope.spawn(move || {
             let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
@@ -252,10 +252,11 @@ impl Context {
                 started,
                 request.ready_within,
                 &mut |e| {
-                    let _nobody_listens = tell.send((at, Message::Event(e)));
+                    let _nobody_listens = sender.send((at, Message::Event(e)));
                 },
             );
-            let _nobody_listens = tell.send((at, Message::Done(Box::new(result.map(|()| state)))));
+            let _nobody_listens =
+                sender.send((at, Message::Done(Box::new(result.map(|()| state)))));
         });
     }
 }

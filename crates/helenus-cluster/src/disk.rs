@@ -220,7 +220,7 @@ fn take_off(place: &Path) -> Result<(), Errno> {
 }
 
 /// Unmounts the disks of clusters whose maker is gone and that nobody will look at again: memory that new nodes want.
-/// What stands in the way of that is the next `rm`'s to tell.
+/// What stands in the way of that is the next `rm`'s to report.
 pub(crate) fn sweep(clusters: &Clusters) {
     let (Ok(root), Ok(mounts)) = (fs::canonicalize(clusters.root()), mounts()) else {
         return;

@@ -222,7 +222,7 @@ impl Context {
         journal.faults.push(planned.entry.clone());
         journal.write(&folder)?;
         if let Err(error) = self.make(&mut state, &planned) {
-            // The first error is the one to tell; what could not be undone stays in the journal.
+            // The first error is the one to report; what could not be undone stays in the journal.
             if undo(&state, &planned.entry).is_ok() {
                 journal.faults.pop();
                 let _second = journal.write(&folder);

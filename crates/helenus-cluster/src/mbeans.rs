@@ -240,12 +240,12 @@ impl Mbeans {
                 )
             })
             .map_err(AttachError::Io)?;
-        self.tell("")?;
+        self.load_agent("")?;
         Ok(())
     }
 
     /// Loads the agent, by names from the node's folder, its working directory: they need no escapes.
-    fn tell(&self, mode: &str) -> Result<(), AttachError> {
+    fn load_agent(&self, mode: &str) -> Result<(), AttachError> {
         if let Some(jar) = &self.jar {
             let link = self.folder.join(JAR);
             let _was_none = fs::remove_file(&link);
@@ -375,7 +375,7 @@ impl Mbeans {
     /// # Errors
     /// The JVM does not answer.
     pub fn stop(self) -> Result<(), AttachError> {
-        self.tell("mode=stop,")
+        self.load_agent("mode=stop,")
     }
 }
 

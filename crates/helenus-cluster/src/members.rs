@@ -182,7 +182,7 @@ impl Context {
         match launched {
             Ok(()) => Ok(streamed),
             Err(error) if self.cancel.is_set() => {
-                // The person's wish is the error to tell.
+                // The person's wish is the error to report.
                 let _second = self.forget(state, name);
                 Err(error)
             }

@@ -82,7 +82,7 @@ pub fn record(
     Ok(origin)
 }
 
-/// The state as it is now, without a baseline; a stand-in of a node has none to tell.
+/// The state as it is now, without a baseline; a stand-in of a node has none to report.
 pub(crate) fn seen(state: &ClusterState) -> Result<Origin, ClusterError> {
     if state.runtime.fake.is_some() {
         return Ok(Origin::default());

@@ -93,14 +93,14 @@ pub enum LauncherError {
     Interrupted,
 }
 
-/// Becomes the node; returns only on failure. `tell` gets notes for a person.
+/// Becomes the node; returns only on failure. `report` gets notes for a person.
 ///
 /// # Errors
 /// The configuration cannot be read or written, a new node finds no node to join through, or `exec` fails.
 pub fn start(
     env: &Env,
     cancel: &Cancel,
-    tell: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
 ) -> Result<Infallible, LauncherError> {
     let (conf, data, run) = (
         Path::new(CONF_FOLDER),
@@ -112,7 +112,7 @@ pub fn start(
     let mut pod = Pod {
         name: variable(env, POD_NAME)?,
         ip: own_address(env)?,
-        seeds: resolve(&config.seeds, cancel, tell)?,
+        seeds: resolve(&config.seeds, cancel, report)?,
         peers: Vec::new(),
         fresh: !data.join("data/system").exists(),
         formed: conf.join(FORMED_KEY).exists(),
@@ -125,7 +125,7 @@ pub fn start(
         pod.peers = addresses(&config.peers);
         let cql = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
         if let Some(gone) = join::predecessor(&config, &pod, cql) {
-            tell(&format!(
+            report(&format!(
                 "it takes the place of {gone}, which had its tokens"
             ));
             flags.push(replaces(gone));
@@ -176,10 +176,10 @@ pub fn ready(env: &Env) -> Result<(), LauncherError> {
     let port = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
     let address = SocketAddr::new(own_address(env)?, port);
     let coordinator = coordinates(&flags_of(conf)?);
-    let (tell, answer) = mpsc::channel();
+    let (sender, answer) = mpsc::channel();
     // Each step of a connection has a limit of its own; this one is for all of them.
     std::thread::spawn(move || {
-        let _too_late = tell.send(ask(address, coordinator));
+        let _too_late = sender.send(ask(address, coordinator));
     });
     answer
         .recv_timeout(READY_WITHIN)
@@ -289,7 +289,7 @@ fn own_address(env: &Env) -> Result<IpAddr, LauncherError> {
 fn resolve(
     names: &[String],
     cancel: &Cancel,
-    tell: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
 ) -> Result<Vec<IpAddr>, LauncherError> {
     let begin = Instant::now();
     let mut found: BTreeMap<&str, Vec<IpAddr>> = BTreeMap::new();
@@ -316,7 +316,7 @@ fn resolve(
         if begin.elapsed() > SEEDS_WITHIN {
             let missing = missing.join(", ");
             let waited = SEEDS_WITHIN.as_secs();
-            tell(&format!(
+            report(&format!(
                 "no address of {missing} after {waited} s: starting without"
             ));
             break;

@@ -179,7 +179,7 @@ fn planned(state: &ClusterState) -> ClusterView {
     }
 }
 
-/// Bytes of a node's data files, snapshots and backups left out: what it will tell the others of itself within a minute.
+/// Bytes of a node's data files, snapshots and backups left out: what it will report to the others within a minute.
 /// None where it has no file yet.
 fn on_disk(node: &NodePlan) -> Option<u64> {
     let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();

@@ -74,14 +74,14 @@ impl Sampler {
             .map(|(state, node)| watch(state, node))
             .collect::<io::Result<Vec<Node>>>()?;
         let (wishes, wished) = channel();
-        let (tell, readings) = channel();
+        let (sender, readings) = channel();
         let work = Work {
             nodes,
             members: cluster.map(Members::of),
             emulator: cluster.and_then(Emulator::of),
             pauses: cluster.map(|_| Pauses::begin()).transpose()?,
             generators: Vec::new(),
-            tell,
+            sender,
         };
         let thread = std::thread::Builder::new()
             .name("telemetry".into())
@@ -138,7 +138,7 @@ struct Work {
     emulator: Option<Emulator>,
     pauses: Option<Pauses>,
     generators: Vec<i32>,
-    tell: Sender<Reading>,
+    sender: Sender<Reading>,
 }
 
 impl Work {
@@ -205,7 +205,7 @@ impl Work {
         if let Some(pauses) = &self.pauses {
             pauses.look_at(found.clone());
             pauses.take().for_each(|reading| {
-                let _nobody_listens = self.tell.send(reading);
+                let _nobody_listens = self.sender.send(reading);
             });
         }
         if let Some(done) = done {
@@ -214,7 +214,7 @@ impl Work {
         let until = Instant::now() + ANSWERS_WITHIN;
         for node in &mut self.nodes {
             for reading in node.readings(until) {
-                let _nobody_listens = self.tell.send(reading);
+                let _nobody_listens = self.sender.send(reading);
             }
         }
     }
@@ -225,7 +225,7 @@ impl Work {
         let found = self.members.as_mut().map(|members| members.look(at_ns));
         let Some(found) = found else { return };
         for reading in found.events {
-            let _nobody_listens = self.tell.send(reading);
+            let _nobody_listens = self.sender.send(reading);
         }
         let Some(state) = found.state else { return };
         let planned = |name: &str| state.plan.nodes.iter().any(|node| node.name == name);
@@ -234,7 +234,7 @@ impl Work {
             .partition(|node| planned(node.name()));
         self.nodes = stay;
         for reading in gone.into_iter().flat_map(|mut node| node.finish(at_ns)) {
-            let _nobody_listens = self.tell.send(reading);
+            let _nobody_listens = self.sender.send(reading);
         }
         for node in &state.plan.nodes {
             if self.nodes.iter().all(|known| known.name() != node.name) {
@@ -252,20 +252,20 @@ impl Work {
             .iter_mut()
             .flat_map(|members| members.finish(at_ns))
         {
-            let _nobody_listens = self.tell.send(reading);
+            let _nobody_listens = self.sender.send(reading);
         }
         for reading in self.nodes.iter_mut().flat_map(|node| node.finish(at_ns)) {
-            let _nobody_listens = self.tell.send(reading);
+            let _nobody_listens = self.sender.send(reading);
         }
         for reading in self.pauses.take().into_iter().flat_map(Pauses::end) {
-            let _nobody_listens = self.tell.send(reading);
+            let _nobody_listens = self.sender.send(reading);
         }
     }
 
     fn say(&self, source: &str, at_ns: u64, seen: Option<Seen>) {
         if let Some(seen) = seen {
             let source = source.to_owned();
-            let _nobody_listens = self.tell.send(Reading {
+            let _nobody_listens = self.sender.send(Reading {
                 source,
                 at_ns,
                 seen,

@@ -100,7 +100,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_tool_tells_the_binary_its_folders_whatever_the_caller_has() {
+    fn a_tool_passes_the_binary_its_folders_whatever_the_caller_has() {
         let tmp = tempfile::tempdir().unwrap();
         let binary = tmp.path().join("it's a $binary");
         fs::write(

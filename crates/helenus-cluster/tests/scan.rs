@@ -181,7 +181,7 @@ fn a_refusal_ends_it_with_the_server_s_words() {
 }
 
 #[test]
-fn every_partition_is_told_once_where_all_are_asked_for() {
+fn every_partition_is_reported_once_where_all_are_asked_for() {
     let lab = Lab::new();
     let endpoint = Endpoint::start(PARTITIONS, rows, |asked| {
         (asked.number % 4 == 0).then(timed_out)
@@ -191,13 +191,13 @@ fn every_partition_is_told_once_where_all_are_asked_for() {
         ..request(lab.folder.path())
     };
     let mut reported: Vec<Large> = Vec::new();
-    let mut tell = |event| {
+    let mut events = |event| {
         if let ScanEvent::Partitions(partitions) = event {
             reported.extend(partitions);
         }
     };
     let report = lab
-        .count(&endpoint, &request, &Cancel::default(), &mut tell)
+        .count(&endpoint, &request, &Cancel::default(), &mut events)
         .unwrap();
     assert_eq!(report.rows, endpoint.rows());
     assert_eq!(reported.len(), PARTITIONS as usize);

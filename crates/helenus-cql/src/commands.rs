@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_set_and_told() {
+    fn settings_are_set_and_shown() {
         let mut settings = Settings::default();
         let mut say = |text: &str| settings.obey(&read(text)).unwrap_or_default();
         assert_eq!(say("CONSISTENCY"), "Current consistency level is ONE.");
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_that_is_told_of_is_read() {
+    fn every_command_that_is_listed_is_read() {
         let mut all: Vec<&str> = first_words().collect();
         all.retain(|word| !["DESCRIBE", "USE"].contains(word));
         for word in all {

@@ -157,7 +157,7 @@ fn falls_back_to_v4_on_a_new_connection() {
 }
 
 #[test]
-fn log_in_failures_are_told_apart() {
+fn log_in_failures_are_distinguished() {
     for version in BOTH {
         let fake = Fake::start(Script::default());
         let nobody = ConnectOptions {
@@ -253,7 +253,7 @@ fn traces_are_asked_for_and_their_ids_kept() {
 }
 
 #[test]
-fn a_server_that_hangs_closes_or_babbles_is_told_apart() {
+fn a_server_that_hangs_closes_or_babbles_is_distinguished() {
     for version in BOTH {
         let fake = Fake::start(Script::default());
         let mut client = connect(&fake, version);

@@ -187,7 +187,7 @@ fn one_end_without_tls_is_an_error_within_the_time() {
 }
 
 #[test]
-fn texts_that_make_no_trust_are_told_apart() {
+fn texts_that_make_no_trust_are_distinguished() {
     let authority = Authority::new();
     let ca = authority.certificate.pem();
     assert!(matches!(Tls::new(b"", None), Err(TlsError::Empty)));

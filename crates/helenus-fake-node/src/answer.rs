@@ -200,8 +200,8 @@ impl Database {
     }
 
     fn system(&self, table: &str, columns: &[String]) -> Result<QueryResult, Refusal> {
-        let told = system::read(&self.me, &self.keyspaces, &self.tables, (table, columns));
-        let (columns, rows) = told.ok_or_else(|| invalid(format!("no table {table}")))?;
+        let read = system::read(&self.me, &self.keyspaces, &self.tables, (table, columns));
+        let (columns, rows) = read.ok_or_else(|| invalid(format!("no table {table}")))?;
         let page = RowsPage::of(columns, &rows);
         let page = page.map_err(|e| (ServerErrorKind::Server, e.to_string()))?;
         Ok(QueryResult::Rows(page))

@@ -1,5 +1,5 @@
-//! The system's tables as a serving stand-in tells them: itself, and what was created on it.
-//! Refuses conditions: each table is told whole.
+//! The system's tables as a serving stand-in answers them: itself, and what was created on it.
+//! Refuses conditions: each table is given whole.
 
 use crate::me::{Me, has_table, host_id};
 use crate::tables::Table;

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_write_stays_and_tells_its_time() {
+    fn the_newer_write_stays_and_gives_its_time() {
         let column = |name: &str| (name.to_owned(), CqlType::Blob);
         let shape = Shape {
             table: (None, "t".into()),

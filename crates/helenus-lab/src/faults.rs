@@ -140,23 +140,23 @@ impl Faults {
         }
     }
 
-    /// What happened since this was last asked: passed to `tell`, and returned as events.
-    pub(crate) fn take(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+    /// What happened since this was last asked: passed to `report`, and returned as events.
+    pub(crate) fn take(&mut self, report: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
         let mut seen = Vec::new();
         for said in self.said.try_iter() {
             // Who is interrupted ends by itself, before it is asked.
-            self.ended |= note(said, tell, &mut seen);
+            self.ended |= note(said, report, &mut seen);
         }
         seen
     }
 
     /// Ends every fault that still holds.
-    pub(crate) fn end(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+    pub(crate) fn end(&mut self, report: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
         self.wish(Wish::End);
         let mut seen = Vec::new();
         while !self.ended {
             match self.said.recv() {
-                Ok(said) => self.ended = note(said, tell, &mut seen),
+                Ok(said) => self.ended = note(said, report, &mut seen),
                 Err(_) => self.ended = true,
             }
         }
@@ -174,9 +174,9 @@ impl Drop for Faults {
 }
 
 /// Whether that was the last.
-fn note(said: Say, tell: &mut dyn FnMut(&str, &Turned), seen: &mut Vec<Reading>) -> bool {
+fn note(said: Say, report: &mut dyn FnMut(&str, &Turned), seen: &mut Vec<Reading>) -> bool {
     match said {
-        Say::Turned(words, turned) => tell(&words, &turned),
+        Say::Turned(words, turned) => report(&words, &turned),
         Say::Saw(readings) => seen.extend(readings),
         Say::Ended => return true,
     }
@@ -227,7 +227,7 @@ impl Work {
         if never.is_none() {
             while self.wait(&mut zero_ns, u64::MAX, wished) {}
         }
-        // A run that did not begin has other things to tell.
+        // A run that did not begin has other things to report.
         if zero_ns.is_some() && !self.context.cancel.is_set() {
             for turn in never.into_iter().chain(due.map(|(_, turn)| turn)) {
                 if let Turn::Make(place) = turn {

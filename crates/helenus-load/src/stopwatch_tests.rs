@@ -199,7 +199,7 @@ fn an_overload_is_a_backlog() {
 }
 
 #[test]
-fn warm_up_and_measured_operations_are_told_apart_by_index() {
+fn warm_up_and_measured_operations_are_distinguished_by_index() {
     let mut warmed = phase(Some(1000.0), 64, 1000);
     warmed.warmup_ms = 500;
     let server = Server {

@@ -173,10 +173,10 @@ impl Wire {
             endpoints: joined(&plan.endpoints),
             source: Box::new(source),
         };
-        let (tell, opened) = channel();
+        let (sender, opened) = channel();
         let (opener, asked) = (Arc::clone(&access), plan.clone());
         std::thread::spawn(move || {
-            let _nobody_waits = tell.send(Opening::of(&opener, &asked));
+            let _nobody_waits = sender.send(Opening::of(&opener, &asked));
         });
         let opening = loop {
             match opened.recv_timeout(Duration::from_millis(20)) {

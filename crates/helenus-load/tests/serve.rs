@@ -134,7 +134,7 @@ fn spinning_and_closed_loops_hold_the_same_laws() {
 
 #[test]
 fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
-    // One slot, and the generator looks while it is taken: only its coming free can tell it to look again.
+    // One slot, and the generator looks while it is taken: only its coming free can make it look again.
     // (Without that it would look at each sweep, ten times a second, and start the half of these late by 30 ms.)
     let mut plan = plan(vec![Phase::steady("write", 1000.0 / 70.0, 1, 2100)]);
     plan.sampling_interval_ms = 1000;

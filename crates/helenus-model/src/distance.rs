@@ -103,7 +103,7 @@ impl Carrier {
     }
 }
 
-/// By how much packets were late, counted by eighths of powers of two of microseconds: enough to tell a percentile
+/// By how much packets were late, counted by eighths of powers of two of microseconds: enough to give a percentile
 /// within an eighth, small enough to be read every second beside a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lateness {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_is_told_of_a_stretch_and_not_from_a_handful() {
+    fn lateness_is_given_for_a_period_and_not_from_a_handful() {
         let mut late = Lateness::default();
         (0..1000).for_each(|_| late.add(3_000));
         let before = late.clone();

@@ -1,5 +1,5 @@
 //! The JVM's own log of collections and safepoints (`-Xlog:gc*,safepoint`, stamped with `timenanos`), line by line.
-//! Refuses to guess: a line that does not tell a stop of all threads, with its length, is nothing.
+//! Refuses to guess: a line that does not report a stop of all threads, with its length, is nothing.
 //!
 //! The stamp is `System.nanoTime`, on Linux the kernel's monotonic clock: the clock that a run's intervals use.
 
@@ -16,7 +16,7 @@ const LONGEST_NS: f64 = 1e15;
 /// Reads the lines of one log in their order.
 #[derive(Debug, Clone, Default)]
 pub struct GcLog {
-    /// Why the safepoint under way was entered (JDK 11 and 12 tell it on a line of its own).
+    /// Why the safepoint under way was entered (JDK 11 and 12 log it on a separate line).
     region: Option<String>,
     /// Collections since the last safepoint ended, in nanoseconds: they lie inside the next one.
     collecting_ns: u64,

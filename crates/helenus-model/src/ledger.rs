@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_tells_how_long_the_head_is() {
+    fn a_prefix_gives_how_long_the_head_is() {
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..8].copy_from_slice(&MAGIC);
         prefix[8] = 9;

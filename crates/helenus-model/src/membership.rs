@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn netstats_of_4_0_and_4_1_tell_mode_and_bytes() {
+    fn netstats_of_4_0_and_4_1_give_mode_and_bytes() {
         let old = "Mode: JOINING\nBootstrap 8a2f\n    /127.0.0.1:7000\n        Receiving 3 files, 120 bytes total. \
                    Already received 1 files, 40 bytes total\n            a.db 40/40 bytes (100%) received\n    \
                    /127.0.0.2:7000\n        Receiving 2 files, 1000 bytes total. Already received 2 files, 1000 bytes \

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_is_told_in_microseconds() {
+    fn a_timer_is_printed_in_microseconds() {
         let mut times = Histogram::new();
         for _ in 0..99 {
             times.record(1_000_000);

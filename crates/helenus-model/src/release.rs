@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_versions_and_series_and_tells_the_nearest() {
+    fn finds_versions_and_series_and_names_the_nearest() {
         assert_eq!(Release::find("5.0.9").unwrap().version, "5.0.9");
         assert_eq!(Release::find("5.0").unwrap().version, "5.0.9");
         assert_eq!(Release::find("5").unwrap().version, "5.0.9");
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_published_patches_are_told() {
+    fn the_nearest_published_patches_are_named() {
         let near = |version: &str| Release::find(version).unwrap().nearest_patches();
         assert_eq!(near("4.1.99")[0], "4.1.10");
         assert_eq!(near("5.0-rc1")[0], "5.0.0");

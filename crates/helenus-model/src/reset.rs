@@ -351,7 +351,7 @@ const REPLAYED: [&str; 3] = ["system.batches", "system.paxos", "system.batchlog"
 /// What a node reports about its tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Writes up to now; none where the release does not tell.
+    /// Writes up to now; none where the release does not report them.
     pub writes: Option<Writes>,
     /// Tables, as `keyspace.table`, of which there are files other than those that belong there.
     pub on_disk: BTreeSet<String>,

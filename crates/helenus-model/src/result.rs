@@ -244,7 +244,7 @@ pub struct Distribution {
     pub histogram: Histogram,
 }
 
-/// Intervals of 95 % around percentiles, in microseconds, by a block bootstrap within the run. They tell the noise
+/// Intervals of 95 % around percentiles, in microseconds, by a block bootstrap within the run. They show the noise
 /// inside this one run; between restarts there is more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Confidence {
@@ -342,7 +342,7 @@ impl OperationResult {
     }
 }
 
-/// A phase as the generator's lines tell it, its warm-up cut off.
+/// A phase as the generator's lines report it, its warm-up cut off.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
     /// What was asked for.

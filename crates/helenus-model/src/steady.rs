@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_without_an_end_is_told() {
+    fn a_beginning_without_an_end_is_reported() {
         // From 2.4 times the level at the end of the warm-up down to 1.02 four seconds later, with hardly any noise:
         // the best cut lies behind the half of so short a phase.
         let settling = |at: f64| 1.0 + 29.0 * (-at).exp();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_points_do_not_tell() {
+    fn too_few_points_decide_nothing() {
         assert_eq!(judge(&[], 5.0, true).state, SteadyState::NotTold);
         let short = judge(&series(1, 12, 0.0, 0.1, |_| 1.0), 5.0, true);
         assert_eq!((short.state, short.points), (SteadyState::NotTold, 120));

@@ -101,7 +101,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Two sizes as text with as few digits as tell them apart: `22.0 GiB` and `21.9 GiB`, `22528 MiB` and `22527 MiB`.
+/// Two sizes as text with as few digits as distinguish them: `22.0 GiB` and `21.9 GiB`, `22528 MiB` and `22527 MiB`.
 pub fn apart(a: Bytes, b: Bytes) -> (String, String) {
     let short = (a.to_string(), b.to_string());
     if a == b || short.0 != short.1 {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sizes_have_as_many_digits_as_tell_them_apart() {
+    fn two_sizes_have_as_many_digits_as_distinguish_them() {
         let text = |a: u64, b: u64| lacking(Bytes(a), Bytes(b));
         let mib = 1 << 20;
         assert_eq!(text(3 << 30, 2 << 30), "3 GiB of memory, 2 GiB are free");

@@ -184,7 +184,7 @@ fn addresses_print_as_java_prints_them() {
 }
 
 #[test]
-fn gossip_tells_state_and_load() {
+fn gossip_gives_state_and_load() {
     for (status, state) in [
         ("NORMAL,-6148914691236517206", Some(State::Normal)),
         ("shutdown,true", Some(State::Normal)),

@@ -73,13 +73,13 @@ fn main() -> ExitCode {
 
 /// The exit code. Output that was lost is an error of its own, and turns a success into a failure; a verdict stays.
 fn end(ended: Result<u8, CommandError>, ui: &Ui) -> ExitCode {
-    let tell = |failure: &CommandError| {
+    let report = |failure: &CommandError| {
         tracing::error!(code = failure.code, error = failure.message(), "failed");
         ui.error(failure);
         failure.code
     };
-    let code = ended.unwrap_or_else(|failure| tell(&failure));
-    let lost = ui.lost().map(|failure| tell(&failure));
+    let code = ended.unwrap_or_else(|failure| report(&failure));
+    let lost = ui.lost().map(|failure| report(&failure));
     ExitCode::from(if code == 0 { lost.unwrap_or(0) } else { code })
 }
 

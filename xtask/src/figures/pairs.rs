@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sides_are_told_apart_by_their_words() {
+    fn sides_are_distinguished_by_their_words() {
         let noted = "pair 1 ledger off: x: 10.5 µs of\npair 1 ledger on: x: 11.5 µs of\nr13: 4 ledger on 3 µs\n";
         assert_eq!(values(noted, "ledger-off"), [10.5]);
         assert_eq!(values(noted, "ledger-on"), [11.5]);

@@ -92,7 +92,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     })
 }
 
-/// Processes of nodes, as `up` and `list` tell them.
+/// Processes of nodes, as `up` and `list` print them.
 pub(super) fn pids(nodes: &Value) -> Result<Vec<u32>, Box<dyn Error>> {
     let nodes = nodes.as_array().into_iter().flatten();
     let pid = |node: &Value| -> Result<u32, Box<dyn Error>> {

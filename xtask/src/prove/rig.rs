@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_tells_its_start_and_its_cpu_time() {
+    fn a_process_gives_its_start_and_its_cpu_time() {
         let line = "7 (a b) c) S 1 7 7 0 -1 4194560 10 0 0 0 150 50 0 0 20 0 1 0 4321 1 1";
         let life = Life::parse(line, 100.0).unwrap();
         assert_eq!((life.cpu, life.of_children), (2.0, 0.0));

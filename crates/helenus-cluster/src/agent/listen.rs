@@ -128,10 +128,10 @@ impl Listener {
         cancel: &Cancel,
         events: &mut dyn FnMut(AgentEvent),
     ) -> Result<(), AgentError> {
-        let (tell, reported) = channel();
+        let (sender, reported) = channel();
         loop {
             match self.listener.accept() {
-                Ok((tcp, from)) => self.meet(tcp, from, agent, (&tell, cancel)),
+                Ok((tcp, from)) => self.meet(tcp, from, agent, (&sender, cancel)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // A peer that went away at once, or too many open files: what was opened is closed meanwhile.
                 Err(error) => tracing::warn!(%error, "no connection"),
@@ -159,31 +159,31 @@ impl Listener {
         tcp: TcpStream,
         from: SocketAddr,
         agent: &Arc<Agent>,
-        (tell, cancel): (&Sender<AgentEvent>, &Cancel),
+        (sender, cancel): (&Sender<AgentEvent>, &Cancel),
     ) {
         let refused = |why: &str| {
             let why = why.to_owned();
-            let _nobody_waits = tell.send(AgentEvent::Refused { from, why });
+            let _nobody_waits = sender.send(AgentEvent::Refused { from, why });
         };
         if self.door.strangers.fetch_add(1, Ordering::SeqCst) >= STRANGERS_MOST {
             self.door.strangers.fetch_sub(1, Ordering::SeqCst);
             return refused("too many concurrent connections");
         }
         let (door, agent) = (Arc::clone(&self.door), Arc::clone(agent));
-        let (tell, cancel) = (tell.clone(), cancel.clone());
+        let (sender, cancel) = (sender.clone(), cancel.clone());
         std::thread::spawn(move || {
             let met = door.open(tcp, &cancel);
             door.strangers.fetch_sub(1, Ordering::SeqCst);
             match met {
                 Ok((streams, certificate)) => {
-                    let _nobody_waits = tell.send(AgentEvent::Serves { from, certificate });
+                    let _nobody_waits = sender.send(AgentEvent::Serves { from, certificate });
                     if let Err(error) = agent.work(streams) {
                         tracing::info!(%error, %from, "the conductor is gone");
                     }
-                    let _nobody_waits = tell.send(AgentEvent::Served { from });
+                    let _nobody_waits = sender.send(AgentEvent::Served { from });
                 }
                 Err(why) => {
-                    let _nobody_waits = tell.send(AgentEvent::Refused { from, why });
+                    let _nobody_waits = sender.send(AgentEvent::Refused { from, why });
                 }
             }
         });

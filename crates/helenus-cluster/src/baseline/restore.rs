@@ -205,7 +205,7 @@ fn place(state: &ClusterState) -> Place {
     }
 }
 
-/// What only its nodes can tell.
+/// What only its nodes can report.
 fn ask(state: &ClusterState, place: &mut Place) -> Result<Vec<SavedTable>, ClusterError> {
     let schema = schema::read(state)?;
     place.partitioner = Some(schema.partitioner).filter(|p| !p.is_empty());

@@ -244,7 +244,7 @@ fn stopped(
     let partial = baselines.folder(&request.cluster, &format!("{PARTIAL}{}", request.tag));
     let result = take(context, state, baseline, &partial, events);
     if let Err(error) = result {
-        // The first error is the one to tell; what stays is swept by the next command.
+        // The first error is the one to report; what stays is swept by the next command.
         let _second = fs::remove_dir_all(&partial);
         return Err(error);
     }

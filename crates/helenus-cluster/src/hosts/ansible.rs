@@ -394,14 +394,14 @@ fn run(
     see: &mut dyn FnMut(&PlayEvent),
 ) -> Result<Option<Vec<String>>, AnsibleError> {
     let mut child = command.spawn().map_err(started)?;
-    let (tell, printed) = channel();
+    let (sender, printed) = channel();
     let output = child.stdout.take();
     std::thread::spawn(move || {
         let lines = output
             .into_iter()
             .flat_map(|output| BufReader::new(output).lines());
         for line in lines.map_while(Result::ok) {
-            if tell.send(line).is_err() {
+            if sender.send(line).is_err() {
                 break;
             }
         }

@@ -250,7 +250,7 @@ fn a_named_jdk_is_taken_or_refused_never_swapped() {
 }
 
 #[test]
-fn with_none_that_fits_the_list_tells_why() {
+fn with_none_that_fits_the_list_shows_why() {
     let machine = Machine::new();
     let error = machine.choose(None).unwrap_err();
     assert!(

@@ -369,7 +369,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_generator_s_end_is_told_by_its_pod() {
+    fn a_generator_s_end_is_read_from_its_pod() {
         assert_eq!(ended(&Value::Null), " was deleted");
         let killed = json!({"metadata": {"name": "g"}, "status": {"phase": "Failed", "containerStatuses": [
             {"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn generators_are_told_by_their_numbers() {
+    fn generators_are_identified_by_their_numbers() {
         let pod = |index: &str, ready: &str| {
             json!({
                 "kind": "Pod",

@@ -160,10 +160,10 @@ impl Context {
         error: ClusterError,
     ) -> ClusterError {
         end_all(started);
-        // Nothing is left that would need it; the error to tell is the first one.
+        // Nothing is left that would need it; the error to report is the first one.
         let _second = self.end_empty_network(state);
         want(state, names, Wanted::Stopped);
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _second = self.clusters.save(state);
         error
     }

@@ -76,7 +76,7 @@ fn a_group_that_offers_memory_gets_it_enabled() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     let none = Made::new("proc /proc proc rw 0 0\n", "");
     assert!(
         find(none.root.path())

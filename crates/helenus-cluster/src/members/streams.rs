@@ -1,4 +1,4 @@
-//! Streams between nodes as those that send tell of them: in `system_views.streaming`, and before 4.1 through nodetool.
+//! Streams between nodes as those that send report them: in `system_views.streaming`, and before 4.1 through nodetool.
 //! Refuses to count what was streamed before: only what has moved since it began to look.
 
 use super::tool;
@@ -92,7 +92,7 @@ impl Streams {
     }
 }
 
-/// What the rows tell of streams that moved since then.
+/// What the rows report of streams that moved since then.
 fn sum(rows: &Rows, since_ms: i64) -> Streamed {
     let number = |row: usize, column: &str| match rows.value(row, column) {
         Some(CqlValue::Bigint(n)) => u64::try_from(*n).unwrap_or(0),

@@ -144,7 +144,7 @@ impl<'a> Emulator<'a> {
             let next = self.release(now)?;
             if now - reported_ns > 50_000_000 || read == 0 {
                 reported_ns = now;
-                self.tell();
+                self.publish();
             }
             self.sleep(next, read > 0 && self.work.stamped)?;
             self.work.wakes += 1;
@@ -281,7 +281,7 @@ impl<'a> Emulator<'a> {
         let _as_it_was = self.queues.whole(queue, !link.wants_single_packets());
     }
 
-    fn tell(&mut self) {
+    fn publish(&mut self) {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         self.work.cpu_us = nanos(time) / 1_000;
         *self

@@ -1,4 +1,4 @@
-//! Links that the kernel's netem holds: one queueing discipline each, and probes that tell how exact they are.
+//! Links that the kernel's netem holds: one queueing discipline each, and probes that measure how exact they are.
 //! Refuses loss and rate of what TCP sends in one piece: where a link has either, senders cut their packets first.
 
 use super::echo::within;

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart_and_what_is_cut_off_is_none() {
+    fn answers_are_distinguished_and_what_is_cut_off_is_none() {
         let mut messages = Messages::default();
         messages.begin(36, 0, &[7; 20]).done();
         messages.begin(ERROR, 0, &(-2_i32).to_ne_bytes()).done();

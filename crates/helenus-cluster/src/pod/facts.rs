@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_of_all_logs_are_told_from_a_moment_on() {
+    fn stops_of_all_logs_are_reported_from_a_moment_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let line = |s: u64| {
             format!("[{s}000000000ns][gc] GC({s}) Pause Full (Ergonomics) 24M->10M(31M) 5.300ms\n")

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_ends_when_it_is_told_to() {
+    fn it_ends_when_it_is_asked_to() {
         let cancel = Cancel::default();
         cancel.set();
         idle(&cancel);

@@ -537,12 +537,12 @@ mod tests {
         let mut seen = Vec::new();
         for part in pieces.chunks(5) {
             let mut reported = 0;
-            let mut tell = |event| {
+            let mut events = |event| {
                 if let ScanEvent::Keys { total, .. } = event {
                     reported = total;
                 }
             };
-            let placed = placed(&expected, 3_000, part, &Cancel::default(), &mut tell).unwrap();
+            let placed = placed(&expected, 3_000, part, &Cancel::default(), &mut events).unwrap();
             assert!(placed.is_sorted() && !placed.is_empty());
             for (token, position) in placed {
                 assert!(part.iter().any(|piece| piece.span.contains(token)));

@@ -237,7 +237,7 @@ impl Counting {
             found.rows += rows;
             if self.partitions.is_some() {
                 grouped.next(&key, rows, |partition| {
-                    self.tell(prepared, partition, found)
+                    self.note_partition(prepared, partition, found)
                 })?;
             }
         }
@@ -261,7 +261,9 @@ impl Counting {
                     .by_ref()
                     .take(page.column_count - self.key_columns)
                     .for_each(drop);
-                grouped.next(&key, 1, |partition| self.tell(prepared, partition, found))?;
+                grouped.next(&key, 1, |partition| {
+                    self.note_partition(prepared, partition, found)
+                })?;
             }
         }
         if let (Some(hash), Some(sum)) = (&self.hash, &mut found.checksum) {
@@ -273,7 +275,7 @@ impl Counting {
     }
 
     /// A partition that is complete.
-    fn tell(
+    fn note_partition(
         &self,
         prepared: &Prepared,
         partition: &Partition,
@@ -393,7 +395,7 @@ impl Reading for Counting {
             }
         })?;
         if let Some(prepared) = last.filter(|_| grouped.rows > 0) {
-            self.tell(&prepared, &grouped, &mut found)?;
+            self.note_partition(&prepared, &grouped, &mut found)?;
         }
         Ok(found)
     }

@@ -1,5 +1,5 @@
 //! Why a table cannot be read to its end, with its cure.
-//! Refuses to tell a trouble that was overcome: those are counted.
+//! Refuses to report a trouble that was overcome: those are counted.
 
 use crate::error::{Class, Problem};
 use helenus_cql::client::ClientError;

@@ -203,7 +203,7 @@ fn a_jar_that_maven_forgot_is_named() {
 }
 
 #[test]
-fn without_maven_the_cure_is_told() {
+fn without_maven_the_cure_is_reported() {
     let kitchen = Kitchen::new();
     let store = Store::open(&kitchen.at("cache"), &Env::default()).unwrap();
     let error = kitchen.ensure(&store).0.unwrap_err();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_that_is_gone_tells_nothing() {
+    fn a_keeper_that_is_gone_reports_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut emulator = Emulator {
             cluster: folder.path().to_owned(),

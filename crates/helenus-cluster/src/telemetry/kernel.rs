@@ -51,7 +51,7 @@ fn process_of(stat: &str, ticks_per_second: u64) -> Option<Process> {
     })
 }
 
-/// A node's counters; what its log and itself tell is not in them. None when it is gone.
+/// A node's counters; what its log and itself report is not in them. None when it is gone.
 pub(super) fn node(pid: i32, process: Process) -> Option<NodeSample> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_s_memory_is_told_by_kind_and_its_disk_where_it_may_be_read() {
+    fn a_node_s_memory_is_read_by_kind_and_its_disk_where_it_may_be_read() {
         let process = Process { cpu_us: 7 };
         let status = "Name:\tjava\nVmRSS:\t  200 kB\nRssAnon:\t  120 kB\nRssFile:\t   79 kB\nRssShmem:\t   1 kB\n\
                       Threads:\t41\n";
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_told_without_loopback_and_by_the_names_of_its_counters() {
+    fn a_network_is_read_without_loopback_and_by_the_names_of_its_counters() {
         let devices = "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs \
             drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo:  500 5 0 0 \
             0 0 0 0  500 5 0 0 0 0 0 0\n  eth0: 1000 9 0 0 0 0 0 0 2000 8 0 0 0 0 0 0\n  eth1:1 1 0 0 0 0 0 0 2 1 0 0 0 0 0 0\n";

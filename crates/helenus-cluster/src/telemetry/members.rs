@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_and_goes_is_told_when_it_has_ended() {
+    fn what_comes_and_goes_is_reported_when_it_has_ended() {
         let mut members = Members {
             folder: PathBuf::new(),
             id: String::new(),

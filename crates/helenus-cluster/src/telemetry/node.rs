@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_death_is_told_from_when_it_was_last_seen_alive() {
+    fn a_death_is_dated_from_when_it_was_last_seen_alive() {
         let mut life = Life::default();
         let mut deaths = Vec::new();
         // Not there yet, there, gone for two looks, there as another process, replaced at once, gone.

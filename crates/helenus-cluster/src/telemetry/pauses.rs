@@ -40,10 +40,10 @@ impl Pauses {
     /// No thread can be had.
     pub(super) fn begin() -> io::Result<Self> {
         let (nodes, known) = channel();
-        let (tell, found) = channel();
+        let (sender, found) = channel();
         let thread = std::thread::Builder::new()
             .name("telemetry-pause".into())
-            .spawn(move || run(&known, &tell))?;
+            .spawn(move || run(&known, &sender))?;
         Ok(Self {
             nodes,
             found,
@@ -70,7 +70,7 @@ impl Pauses {
 }
 
 /// Until nobody says any more what to look at.
-fn run(known: &Receiver<BTreeMap<String, i32>>, tell: &Sender<Reading>) {
+fn run(known: &Receiver<BTreeMap<String, i32>>, sender: &Sender<Reading>) {
     let mut watched: BTreeMap<String, Watched> = BTreeMap::new();
     loop {
         let count = u32::try_from(watched.len()).unwrap_or(u32::MAX);
@@ -98,7 +98,7 @@ fn run(known: &Receiver<BTreeMap<String, i32>>, tell: &Sender<Reading>) {
             for thread in one.threads() {
                 let found = thread.is_so();
                 let ended = thread.pause.see(monotonic_ns(), found);
-                say(tell, node, thread, ended);
+                say(sender, node, thread, ended);
             }
         }
     }
@@ -106,12 +106,12 @@ fn run(known: &Receiver<BTreeMap<String, i32>>, tell: &Sender<Reading>) {
     for (node, one) in &mut watched {
         for thread in one.threads() {
             let ended = thread.pause.see(now_ns, false);
-            say(tell, node, thread, ended);
+            say(sender, node, thread, ended);
         }
     }
 }
 
-fn say(tell: &Sender<Reading>, node: &str, thread: &Thread, ended: Option<(u64, u64)>) {
+fn say(sender: &Sender<Reading>, node: &str, thread: &Thread, ended: Option<(u64, u64)>) {
     let Some((at_ns, to_ns)) = ended else {
         return;
     };
@@ -120,7 +120,7 @@ fn say(tell: &Sender<Reading>, node: &str, thread: &Thread, ended: Option<(u64, 
         to_ns,
         text: thread.text.to_owned(),
     };
-    let _nobody_listens = tell.send(Reading {
+    let _nobody_listens = sender.send(Reading {
         source: node.to_owned(),
         at_ns,
         seen: Seen::Event(event),

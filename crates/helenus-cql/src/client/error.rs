@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_shuts_down_is_not_told_to_be_asked_less() {
+    fn a_node_that_shuts_down_has_no_hint_to_be_asked_less() {
         let hint = |message: &str| {
             let error = ServerError {
                 message: message.to_owned(),

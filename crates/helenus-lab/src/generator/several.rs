@@ -136,7 +136,7 @@ fn channels(
     Ok(with_clocks)
 }
 
-fn tell(
+fn forward(
     place: usize,
     lines: impl Iterator<Item = Result<SampleLine, ReadError>>,
     say: &Sender<Said>,
@@ -155,7 +155,7 @@ impl Several {
         let (place, say) = (self.all.len(), say.clone());
         let reads = child.stdout.take().map(|output| {
             std::thread::spawn(move || {
-                tell(place, SampleReader::new(BufReader::new(output)), &say);
+                forward(place, SampleReader::new(BufReader::new(output)), &say);
                 None
             })
         });
@@ -180,7 +180,7 @@ impl Several {
         let mut lines = run.map_err(ClusterError::from)?;
         let (place, say) = (self.all.len(), say.clone());
         let reads = std::thread::spawn(move || {
-            tell(place, SampleReader::new(&mut lines), &say);
+            forward(place, SampleReader::new(&mut lines), &say);
             Some(lines)
         });
         self.all.push(One {

@@ -50,7 +50,7 @@ fn request(path: PathBuf, form: UnloadForm, split: Split) -> UnloadRequest {
     }
 }
 
-/// The rows of a span: their keys tell which they are.
+/// The rows of a span: their keys show which they are.
 fn rows(at: u64) -> Vec<Vec<Option<CqlValue>>> {
     let row = |n| {
         let key = i32::try_from(at * 1_000 + n).expect("small");

@@ -151,7 +151,7 @@ fn keyspaces_in_the_way_go_only_where_that_was_said() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_cure() {
+fn what_does_not_fit_is_reported_with_its_cure() {
     let mut other = place(2);
     other.release = "4.1.10".into();
     insta::assert_snapshot!(misfit(&other), @r"

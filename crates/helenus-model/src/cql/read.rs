@@ -63,7 +63,7 @@ impl CqlValue {
     }
 
     /// The same value in the one form that servers give back: sets and maps in one order and without repeated keys,
-    /// numbers without leading bytes. `order` is the server's. Two values that a column cannot tell apart are equal then.
+    /// numbers without leading bytes. `order` is the server's. Values that a column cannot distinguish are equal then.
     #[must_use]
     pub fn canonical(self, order: &dyn Fn(&Self, &Self) -> std::cmp::Ordering) -> Self {
         let each = |all: Vec<Self>| all.into_iter().map(|one| one.canonical(order)).collect();
@@ -110,7 +110,7 @@ impl CqlValue {
         }
     }
 
-    /// Whether a column cannot tell it from null: empty collections, and user types without a value.
+    /// Whether a column cannot distinguish it from null: empty collections, and user types without a value.
     pub fn is_as_null(&self) -> bool {
         match self {
             Self::List(all) | Self::Set(all) => all.is_empty(),

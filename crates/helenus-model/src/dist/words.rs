@@ -39,7 +39,7 @@ impl Dist {
         })
     }
 
-    /// Its numbers by name, as cassandra-stress's settings tell them.
+    /// Its numbers by name, as cassandra-stress's settings print them.
     pub fn in_words(&self) -> String {
         let text = match &self.shape {
             Shape::Fixed(value) => format!("Fixed:  key={value}"),
@@ -81,7 +81,7 @@ impl Dist {
 }
 
 impl RatioDist {
-    /// Its numbers by name, as cassandra-stress's settings tell them.
+    /// Its numbers by name, as cassandra-stress's settings print them.
     pub fn in_words(&self) -> String {
         format!(
             "Ratio: divisor={};delegate={}",

@@ -233,7 +233,7 @@ fn what_pods_lack_is_doubted() {
         generators_lost: BTreeMap::from([(lost.to_owned(), 0.25)]),
         throttled: BTreeMap::from([("g-0".to_owned(), 0.005), ("g-1".to_owned(), 0.2)]),
         clocks: Some(("g-2".to_owned(), 0.06)),
-        // What pods tell stays beside what readings tell.
+        // What pods report stays beside what readings show.
         nodes_died: vec!["demo/demo-0: restarted".to_owned()],
         ..OutsideFacts::default()
     };

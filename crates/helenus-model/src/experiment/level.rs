@@ -53,7 +53,7 @@ pub enum Warmth {
     Level,
     /// They are not, and there is no time for another slice.
     NotLevel,
-    /// Their CPU time cannot be read: more slices would not tell either.
+    /// Their CPU time cannot be read: more slices would not show it either.
     Unseen,
 }
 

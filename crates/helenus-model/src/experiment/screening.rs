@@ -1,4 +1,4 @@
-//! Screening designs: few combinations that tell the main effect of every factor, for two levels or more, mixed.
+//! Screening designs: few combinations that give the main effect of every factor, for two levels or more, mixed.
 //! Refuses to estimate interactions: they are mixed with the main effects.
 
 use crate::seed::Seed;

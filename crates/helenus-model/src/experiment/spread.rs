@@ -115,7 +115,7 @@ impl Spread {
             squares += other.own * other.degrees() as f64;
             count += other.degrees() as f64;
         }
-        // What all combinations share in a block, others do not tell again.
+        // What all combinations share in a block, others do not show again.
         let more = self.pooled - own;
         if count < 1.0 || more <= 0.0 || self.prior <= 0.0 {
             return alone;

@@ -81,7 +81,7 @@ fn a_file_says_everything() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_with_its_line() {
+fn what_is_not_understood_is_reported_with_its_line() {
     let factor = "[[factor]]\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n";
     let and = |more: &str| refused(&format!("name = \"a\"\n{more}{factor}"));
     insta::assert_snapshot!(refused("nme = \"a\""), @"line 1: unknown key nme (did you mean name?)");
@@ -552,7 +552,7 @@ fn limits_that_did_not_hold_answer_nothing() {
 }
 
 #[test]
-fn from_where_on_the_generator_was_the_limit_is_told() {
+fn from_where_on_the_generator_was_the_limit_is_reported() {
     let text = WHOLE.replace("levels = [500, 1000]", "levels = [500, 1000, 2000]");
     let of = read(&text).unwrap();
     let all = of.combinations();
@@ -606,7 +606,7 @@ fn clients() -> Experiment {
 }
 
 #[test]
-fn where_throughput_stops_growing_is_told_with_what_was_busy_there() {
+fn where_throughput_stops_growing_is_reported_with_what_was_busy_there() {
     let of = clients();
     // A read is twice as fast; nothing grows behind 32 slots, and processes take a little away.
     let mut facts = simulated(&of, Seed(5), 0.001, |levels| {

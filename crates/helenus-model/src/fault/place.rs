@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_its_cure() {
+    fn what_cannot_be_is_reported_with_its_cure() {
         let message = |text: &str| {
             let error = reach(text).expect_err(text);
             format!("{error}; {}", error.hint)

@@ -32,7 +32,7 @@ fn stops(text: &str) -> Vec<Stop> {
 }
 
 #[test]
-fn every_collection_of_every_collector_lies_in_the_safepoint_that_is_told_after_it() {
+fn every_collection_of_every_collector_lies_in_the_safepoint_that_is_logged_after_it() {
     for (name, text) in LOGS {
         let mut inside: Vec<Collection> = Vec::new();
         let (mut collections, mut safepoints) = (0, 0);
@@ -69,7 +69,7 @@ fn every_collection_of_every_collector_lies_in_the_safepoint_that_is_told_after_
 }
 
 #[test]
-fn a_line_tells_cause_heap_and_both_ends() {
+fn a_line_gives_cause_heap_and_both_ends() {
     let line = "[12446004121945ns][gc             ] GC(8) Pause Young (Allocation Failure) 27M->10M(30M) 0.031ms";
     let expected = Collection {
         from_ns: 12_446_004_090_945,

@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pod_is_told_reads_back_equal() {
+    fn what_a_pod_is_given_reads_back_equal() {
         assert_eq!(PodConfig::read(&config().text()).expect("read"), config());
         let newer = config().text().replace("helenus.pod/1", "helenus.pod/2");
         assert!(matches!(PodConfig::read(&newer), Err(PodError::Format(_))));

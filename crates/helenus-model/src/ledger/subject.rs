@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_again_is_refused() {
+    fn what_cannot_be_repeated_is_refused() {
         let standard1 = of(&Workload::Standard1, &["read"]);
         assert_eq!(standard1, Err(SubjectError::ReadsOnly));
         let custom = Workload::Custom(CustomWorkload {

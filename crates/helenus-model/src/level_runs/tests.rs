@@ -147,7 +147,7 @@ fn differences_are_taken_repeat_by_repeat_and_stand_beside_the_prediction() {
 }
 
 #[test]
-fn a_mix_has_rows_by_operation_and_closed_loops_are_told_by_service_time() {
+fn a_mix_has_rows_by_operation_and_closed_loops_are_given_by_service_time() {
     let mut mixed = run(Kind::Mixed, Quorum, false, 0, 40.0);
     mixed.cell.load = Load::Closed(50);
     let table = table(vec![mixed]).expect("one start").expect("a run");

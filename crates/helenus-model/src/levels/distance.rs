@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_was_not_set_is_told_from_a_busy_host() {
+    fn a_link_that_was_not_set_is_distinguished_from_a_busy_host() {
         let holds = |asked_us: u64, measured_us: f64| {
             RoundTrip {
                 from: "DC1".into(),

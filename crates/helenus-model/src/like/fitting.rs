@@ -90,7 +90,7 @@ impl<'a> Fitting<'a> {
         known.map_or_else(|| key.to_owned(), |k| k.name.clone())
     }
 
-    fn tell(&mut self, key: &str, class: Class, was: &Value, now: Option<String>, why: &str) {
+    fn note(&mut self, key: &str, class: Class, was: &Value, now: Option<String>, why: &str) {
         self.differences.push(Difference {
             key: key.to_owned(),
             class,
@@ -105,7 +105,7 @@ impl<'a> Fitting<'a> {
         let modern = self.modern(key);
         if modern == "initial_token" && !self.initial_tokens.is_empty() {
             let now = Some(format!("{key}: {}", shown(key, value)));
-            return self.tell(key, Class::Kept, value, now, "");
+            return self.note(key, Class::Kept, value, now, "");
         }
         if let Some(here) = classes::log_ins(&modern).filter(|_| self.auth) {
             let now = Some(format!("{modern}: {here}"));
@@ -113,27 +113,27 @@ impl<'a> Fitting<'a> {
                 true => (Class::Kept, "with this cluster's own account"),
                 false => (Class::Replaced, "a cluster with passwords uses this one"),
             };
-            return self.tell(key, class, value, now, why);
+            return self.note(key, class, value, now, why);
         }
         if modern == "num_tokens" && !value.is_null() {
             return self.num_tokens(key, value);
         }
         if self.auth && modern == CREDENTIALS.0 {
             let now = Some(self.written(CREDENTIALS.0, CREDENTIALS.1));
-            return self.tell(key, Class::Replaced, value, now, CREDENTIALS.2);
+            return self.note(key, Class::Replaced, value, now, CREDENTIALS.2);
         }
         if let Some(why) = classes::replaced(&modern, self.place.as_ref()) {
-            return self.tell(key, Class::Replaced, value, why.now, &why.why);
+            return self.note(key, Class::Replaced, value, why.now, &why.why);
         }
         if value.is_null() {
             let why = "empty in the file: treated as absent";
-            return self.tell(key, Class::Kept, value, None, why);
+            return self.note(key, Class::Kept, value, None, why);
         }
         if classes::is_encryption(&modern) {
             return self.encryption(key, value);
         }
         if let Some(why) = classes::not_here(&modern, value, self.auth) {
-            return self.tell(key, Class::NotHere, value, None, &why);
+            return self.note(key, Class::NotHere, value, None, &why);
         }
         if let Some(why) = classes::refused(&modern, value) {
             return self.refuse(key, value, &why);
@@ -145,7 +145,7 @@ impl<'a> Fitting<'a> {
             let now = format!("{}: {}", own.name, plain(&own.value));
             self.settings.push((own.name, own.value));
             let why = "the data centres here have no more nodes";
-            return self.tell(key, Class::Shrunk, value, Some(now), why);
+            return self.note(key, Class::Shrunk, value, Some(now), why);
         }
         if let Some(of) = size_of(&modern) {
             return self.size(key, &modern, value, of);
@@ -170,12 +170,12 @@ impl<'a> Fitting<'a> {
         let now = |number: u32| Some(format!("num_tokens: {number}"));
         match (self.tokens, classes::tokens(value)) {
             (Some(flag), _) => {
-                self.tell(key, Class::Replaced, value, now(flag), "set by --tokens");
+                self.note(key, Class::Replaced, value, now(flag), "set by --tokens");
             }
-            (None, Some(number)) => self.tell(key, Class::Kept, value, now(number), ""),
+            (None, Some(number)) => self.note(key, Class::Kept, value, now(number), ""),
             (None, None) => {
                 let why = "it takes 1 to 256; --tokens applies";
-                self.tell(key, Class::Refused, value, None, why);
+                self.note(key, Class::Refused, value, None, why);
             }
         }
     }
@@ -184,13 +184,13 @@ impl<'a> Fitting<'a> {
     fn encryption(&mut self, key: &str, value: &Value) {
         if self.tls {
             let why = "set by --tls, with its own key stores";
-            return self.tell(key, Class::Replaced, value, None, why);
+            return self.note(key, Class::Replaced, value, None, why);
         }
         let Some(options) = value.as_object().filter(|all| classes::is_off(all)) else {
-            return self.tell(key, Class::NotHere, value, None, classes::KEYSTORES);
+            return self.note(key, Class::NotHere, value, None, classes::KEYSTORES);
         };
         if options.is_empty() {
-            return self.tell(key, Class::Kept, value, None, "nothing is encrypted");
+            return self.note(key, Class::Kept, value, None, "nothing is encrypted");
         }
         for (option, value) in options {
             let name = format!("{key}.{option}");
@@ -198,7 +198,7 @@ impl<'a> Fitting<'a> {
                 self.keep(&name, value);
             } else {
                 let why = "the file encrypts nothing: not read";
-                self.tell(&name, Class::NotHere, value, None, why);
+                self.note(&name, Class::NotHere, value, None, why);
             }
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Fitting<'a> {
         };
         let now = format!("{}: {}", checked.name, shown(&checked.name, &checked.value));
         self.settings.push((checked.name, checked.value));
-        self.tell(key, class, value, Some(now), &why);
+        self.note(key, class, value, Some(now), &why);
     }
 
     /// A key that the release does not have, or a value that it does not take.
@@ -246,14 +246,14 @@ impl<'a> Fitting<'a> {
         match error {
             KeyError::Unknown { .. } => {
                 let why = classes::history(key, self.release);
-                self.tell(key, Class::Unknown, value, None, &why);
+                self.note(key, Class::Unknown, value, None, &why);
             }
             KeyError::Lacking { why, .. } if self.keys().named(key).is_some() => {
-                self.tell(key, Class::Unknown, value, None, why);
+                self.note(key, Class::Unknown, value, None, why);
             }
             KeyError::Lacking { .. } => {
                 let why = classes::history(key, self.release);
-                self.tell(key, Class::Unknown, value, None, &why);
+                self.note(key, Class::Unknown, value, None, &why);
             }
             KeyError::Range { .. } | KeyError::Value { .. } => {
                 self.refuse(key, value, &error.hint());
@@ -269,7 +269,7 @@ impl<'a> Fitting<'a> {
             .map(str::to_owned)
             .or_else(|| self.default(&modern))
             .map(|text| self.written(&modern, &text));
-        self.tell(key, Class::Refused, value, now, &without_secrets(why));
+        self.note(key, Class::Refused, value, now, &without_secrets(why));
     }
 
     /// A size is the file's where that fits, else what this machine has room for.
@@ -303,7 +303,7 @@ impl<'a> Fitting<'a> {
             self.settings.push((own.name, own.value));
         }
         let now = here.map(|size| self.written(modern, &size));
-        self.tell(key, Class::Shrunk, value, now, &why);
+        self.note(key, Class::Shrunk, value, now, &why);
     }
 
     /// How large a size may be here; none where the node computes it from its heap and processors.

@@ -91,7 +91,7 @@ fn flags_and_old_names_count() {
 }
 
 #[test]
-fn what_fits_is_told() {
+fn what_fits_is_reported() {
     assert_eq!(fitting(Bytes::mib(300), Bytes::mib(3500)), 11);
     assert_eq!(fitting(Bytes::mib(300), Bytes::mib(299)), 0);
     let of = |heap: Bytes| heap + Bytes::mib(100);

@@ -177,7 +177,7 @@ impl ClusterPlan {
             return Err(JoinError::Memory { need, has });
         }
         let mut plan = self.clone();
-        // Beside the others of its data centre: their order is the order in which tables tell them.
+        // Beside the others of its data centre: their order is the order in which tables list them.
         let last = plan
             .nodes
             .iter()

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn every_published_patch_has_a_table_that_holds_what_a_node_is_told() {
+    fn every_published_patch_has_a_table_that_holds_what_a_node_is_given() {
         for series in Release::all() {
             let all = published(series);
             assert!(all.len() > 5 && all.contains(&series.version), "{all:?}");

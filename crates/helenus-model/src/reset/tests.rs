@@ -155,7 +155,7 @@ fn only_what_is_surely_empty_is_left_alone() {
     };
     assert_eq!(dirty(hints), both);
     assert_eq!(dirty(seen("7", &[("k.t", 5), ("system.paxos", 2)])), both);
-    // Another life of the process, and a release that does not tell.
+    // Another life of the process, and a release that does not report writes.
     assert_eq!(dirty(seen("8", &[("k.t", 5), ("system.paxos", 1)])), both);
     assert_eq!(dirty(Seen::default()), both);
 }

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn each_second_is_told_once_with_what_all_did_in_it() {
+    fn each_second_is_reported_once_with_what_all_did_in_it() {
         let plan = plan(1);
         let mut merger = Merger::new(&plan);
         assert!(!merger.all_wait() && merger.take(0, header(7)).is_empty());
@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_of_a_window_is_told_in_operations() {
+    fn what_is_missing_of_a_window_is_reported_in_operations() {
         let lost = Lost {
             place: 1,
             of: 3,

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_tell_tokens_and_owners_apart() {
+    fn digests_distinguish_tokens_and_owners() {
         let of = |tokens: &[&[i64]]| {
             let member = |tokens: &&[i64]| Member {
                 data_center: "d".into(),

@@ -203,7 +203,7 @@ fn the_rate_for_fresh_lives_holds_in_nine_of_ten() {
 }
 
 #[test]
-fn of_fewer_than_three_lives_nothing_is_foretold() {
+fn of_fewer_than_three_lives_nothing_is_predicted() {
     let mut draw = Draw::new(Seed(3));
     let lives: Vec<Vec<Trial>> = (0..2)
         .map(|_| by_chance(4_000_f64.ln(), 0.02, 9, &mut draw))

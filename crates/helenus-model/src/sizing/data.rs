@@ -1,5 +1,5 @@
 //! How much room data take, and what a rate asks of the network.
-//! Refuses to foretell latencies: those are measured.
+//! Refuses to predict latencies: those are measured.
 
 use super::Instance;
 use crate::machine::Snapshot;

@@ -1,5 +1,5 @@
 //! One variance out of several: how far the others may speak for it, and when they may not at all.
-//! Refuses to call variances equal because few degrees of freedom cannot tell them apart.
+//! Refuses to call variances equal because few degrees of freedom cannot distinguish them.
 
 use super::{mean, standard_deviation};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};

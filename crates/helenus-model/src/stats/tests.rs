@@ -196,7 +196,7 @@ fn seconds(count: usize, each: u64, draw: &mut Draw) -> Vec<Histogram> {
 }
 
 #[test]
-fn blocks_tell_how_far_a_percentile_may_be_off() {
+fn blocks_show_how_far_a_percentile_may_be_off() {
     let mut draw = Draw::new(Seed(11));
     // Level: variance 0.01 / (1 − 0.25); with the samples' own 0.16 together 0.1733.
     let truth = |z: f64| 1e6 * (z * 0.173_333_f64.sqrt()).exp();

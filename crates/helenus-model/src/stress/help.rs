@@ -1,5 +1,5 @@
 //! Help about commands and groups.
-//! Refuses to tell what a parameter does anywhere but where it is defined.
+//! Refuses to explain what a parameter does anywhere but where it is defined.
 
 use super::options::{Form, Opt, shown};
 use super::spec::{COMMANDS, GROUPS, sets};

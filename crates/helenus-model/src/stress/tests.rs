@@ -164,7 +164,7 @@ fn defaults_follow_from_one_another() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_cure() {
+fn what_is_wrong_is_reported_with_its_cure() {
     let lines = [
         "wirte n=5",
         "write n=5 -rat threads=5",
@@ -228,7 +228,7 @@ fn settings_stand_as_in_cassandra_stress() {
 }
 
 #[test]
-fn help_tells_every_parameter() {
+fn help_lists_every_parameter() {
     for (name, _) in spec::COMMANDS.iter().chain(&spec::GROUPS) {
         let text = help(Some(name));
         assert!(

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn places_to_fill_in_are_told_from_bounds() {
+    fn places_to_fill_in_are_distinguished_from_bounds() {
         let none = of("read err<0.02 n>30 n<200 -rate threads>=4 threads<=1000");
         assert_eq!(placeholder(&none), None);
         let one = of("write n=<number of rows> -node <your host>");

@@ -11,7 +11,7 @@ pub struct EmulatorSample {
     pub cpu_us: u64,
     /// By how much packets were late so far.
     pub lateness: Lateness,
-    /// Whether only probes among the packets tell it, and not each: the kernel holds them.
+    /// Whether only probes among the packets measure it, and not each: the kernel holds them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub probed: bool,
     /// By how much they were late in all so far, in microseconds.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_tell_of_lateness_and_links_of_packets() {
+    fn probes_report_lateness_and_links_packets() {
         let probed = |late: &[(u64, u64)], packets| EmulatorSample {
             probed: true,
             ..sample(0, late, vec![pair("DC2", 20_000, packets)])

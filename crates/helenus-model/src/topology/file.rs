@@ -490,7 +490,7 @@ rate = "100Mbit"
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_its_line() {
+    fn what_is_not_understood_is_reported_with_its_line() {
         let dc =
             "[[data_center]]\nname = \"a\"\nnodes = 1\n[[data_center]]\nname = \"b\"\nnodes = 1\n";
         let and = |more: &str| refused(&format!("{dc}{more}"));

@@ -6,7 +6,7 @@ use crate::table::{ColumnKind, Described, Table};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Values kept to tell how many different ones a column has.
+/// Values kept to count how many different ones a column has.
 const KEPT: usize = 100_000;
 
 /// What rows show about a table: fed partition by partition, then asked for a draft.

@@ -284,7 +284,7 @@ mod tests {
     use crate::workload::profile::{Profile, Spec};
 
     #[test]
-    fn an_outline_tells_operations_sizes_and_rows() {
+    fn an_outline_gives_operations_sizes_and_rows() {
         let profile = Profile::read(EVENTS).expect("a profile");
         let table = profile.defined_table().expect("a table").expect("defined");
         let profiles = ProfileWorkload {

@@ -29,7 +29,7 @@ pub(super) fn section(result: &RunResult) -> String {
     }
 }
 
-/// How many crossed, and whether only probes among them tell how late they were.
+/// How many crossed, and whether only probes among them measure how late they were.
 fn packets(emulated: &Emulated) -> String {
     let count = words::count(emulated.packets);
     if emulated.probed {

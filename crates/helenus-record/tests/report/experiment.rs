@@ -85,7 +85,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
 }
 
 #[test]
-fn a_promise_of_what_died_is_told_with_its_reason() {
+fn a_promise_of_what_died_is_reported_with_its_reason() {
     let mut made = made();
     let all = made.experiment.combinations();
     let is_promised = |planned: &Planned| all[planned.combination][0] == 1;

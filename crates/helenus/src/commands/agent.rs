@@ -62,7 +62,7 @@ pub(crate) fn run(flags: &LoadAgent, context: &Context, ui: &Ui) -> Result<u8, C
     let at = flags.listen.as_deref().unwrap_or_default();
     let listener = Listener::bind(at)?;
     let agent = Arc::new(agent(context.helenus.clone(), flags)?);
-    tell(&listener, flags.token_file.as_deref(), ui)?;
+    print_listening(&listener, flags.token_file.as_deref(), ui)?;
     let served = listener.serve(&agent, &context.cancel, &mut |event| {
         ui.note(&match event {
             AgentEvent::Refused { from, why } => format!("{from} was sent away: {why}"),
@@ -83,7 +83,7 @@ fn agent(helenus: PathBuf, flags: &LoadAgent) -> Result<Agent, CommandError> {
 }
 
 /// The line that the other side needs.
-fn tell(listener: &Listener, file: Option<&Path>, ui: &Ui) -> Result<(), CommandError> {
+fn print_listening(listener: &Listener, file: Option<&Path>, ui: &Ui) -> Result<(), CommandError> {
     let token = listener.token().expose();
     let (address, fingerprint) = (listener.address(), listener.fingerprint());
     let line = format!("{address} {fingerprint} {token}\n");

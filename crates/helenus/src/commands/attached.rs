@@ -20,8 +20,8 @@ pub(crate) fn load() -> ExitCode {
     let (Some(secrets), Ok((input, relay))) = (secrets, std::io::pipe()) else {
         return ExitCode::from(code::USAGE);
     };
-    let (tell, nobody_there) = channel();
-    std::thread::spawn(move || hand_on(relay, &tell));
+    let (sender, nobody_there) = channel();
+    std::thread::spawn(move || hand_on(relay, &sender));
     serve(input, &secrets, &nobody_there)
 }
 
@@ -36,7 +36,7 @@ fn serve(input: PipeReader, secrets: &Secrets, nobody_there: &Receiver<()>) -> E
 }
 
 /// Hands plan and moments on; at the word, or when nobody writes any more, the generator is stopped as by a signal.
-fn hand_on(mut relay: PipeWriter, tell: &Sender<()>) {
+fn hand_on(mut relay: PipeWriter, sender: &Sender<()>) {
     let lines = std::io::stdin().lock().lines();
     for line in lines.map_while(Result::ok) {
         if line == helenus_model::run_plan::STOP_WORD {
@@ -47,5 +47,5 @@ fn hand_on(mut relay: PipeWriter, tell: &Sender<()>) {
         }
     }
     let _already_over = kill_process(getpid(), Signal::INT);
-    let _nobody_waits = tell.send(());
+    let _nobody_waits = sender.send(());
 }

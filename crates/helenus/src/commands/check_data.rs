@@ -2,7 +2,7 @@
 //! Refuses to call a table right of which only a part was read.
 
 use crate::cli::count::CheckData;
-use crate::commands::count::{gentleness, place, tell};
+use crate::commands::count::{gentleness, place, show_progress};
 use crate::commands::run::choose;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -133,7 +133,7 @@ fn one(
                 progress.say("computing keys");
                 progress.at(done, total);
             }
-            ScanEvent::Progress(at) => tell(&progress, &at),
+            ScanEvent::Progress(at) => show_progress(&progress, &at),
             ScanEvent::Partitions(_) => {}
         },
     );

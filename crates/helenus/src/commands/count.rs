@@ -45,7 +45,7 @@ pub(crate) fn run(flags: &Count, context: &Context, ui: &Ui) -> Result<u8, Comma
         &request,
         &context.cancel,
         &mut |event| match event {
-            ScanEvent::Progress(at) => tell(&progress, &at),
+            ScanEvent::Progress(at) => show_progress(&progress, &at),
             ScanEvent::Keys { .. } => {}
             ScanEvent::Partitions(partitions) => ui.out(&render::csv(&partitions)),
         },
@@ -135,7 +135,7 @@ fn journals(place: &ScanPlace, context: &Context) -> PathBuf {
 }
 
 /// How a scan goes, on one moving line.
-pub(crate) fn tell(progress: &Progress, at: &ScanProgress) {
+pub(crate) fn show_progress(progress: &Progress, at: &ScanProgress) {
     let left = at.seconds_left().map_or(String::new(), |seconds| {
         let left = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         format!(", {} left", human_duration(left))

@@ -316,7 +316,7 @@ fn view(context: &Context, name: &str, kinds: bool) -> ClusterView {
                     node,
                 })
                 .collect(),
-            // A journal that cannot be read is `fault`'s to tell.
+            // A journal that cannot be read is `fault`'s to report.
             faults: fault::standing(&state, context).unwrap_or_default(),
         },
     }

@@ -1,4 +1,4 @@
-//! Memory as `up --dry-run` and `list` tell it: planned by kind, measured by kind, limited by what.
+//! Memory as `up --dry-run` and `list` print it: planned by kind, measured by kind, limited by what.
 //! Refuses to add kinds that a person must see apart.
 
 use crate::ui::Table;

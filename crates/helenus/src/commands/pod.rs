@@ -30,9 +30,9 @@ pub(crate) fn asked() -> Option<ExitCode> {
 pub(crate) fn run(what: &Pod) -> ExitCode {
     let env = Env::of_process();
     match what {
-        Pod::Start => became(pod::start(&env, &until_told(), &mut say)),
+        Pod::Start => became(pod::start(&env, &until_sigterm(), &mut say)),
         Pod::Idle => {
-            pod::idle(&until_told());
+            pod::idle(&until_sigterm());
             ExitCode::SUCCESS
         }
         Pod::Cql => answered(pod::cql::run(&env, std::io::stdin().lock())),
@@ -54,7 +54,7 @@ pub(crate) fn run(what: &Pod) -> ExitCode {
 }
 
 /// Set when the pod is to end: as process 1 this program would not even see the signal.
-fn until_told() -> Cancel {
+fn until_sigterm() -> Cancel {
     let cancel = Cancel::default();
     // Registering fails for signals that cannot be caught.
     let _can_be_caught = signal_hook::flag::register(signal_hook::consts::SIGTERM, cancel.flag());

@@ -1,7 +1,7 @@
 //! `helenus releases`: what is known, cached and runnable here; `fetch` brings one into the cache.
 
 use crate::cli::{Releases, ReleasesVerb};
-use crate::commands::up::{Watcher, tell_unfetched};
+use crate::commands::up::{Watcher, print_unfetched};
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -187,7 +187,7 @@ fn yes(there: bool) -> String {
     word.to_owned()
 }
 
-/// The text, or nothing where there is nothing to tell.
+/// The text, or nothing where there is nothing to print.
 fn some(there: bool, text: String) -> String {
     if there { text } else { String::new() }
 }
@@ -280,7 +280,7 @@ fn fetch(
     let jars = store.known_lock(release).map(jars);
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
-        tell_unfetched(&Source::Known(name.to_owned()), context, ui);
+        print_unfetched(&Source::Known(name.to_owned()), context, ui);
         let answer = Fetched {
             format: Format::new("release-fetched", 1),
             version: release.version.to_owned(),

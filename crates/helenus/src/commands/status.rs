@@ -31,7 +31,7 @@ pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
     let shown = Shown::of(&view, keyspace).map_err(|error| not_shown(&error, &view))?;
     let Shown { report, printed } = shown;
     let round_trips = round_trips(&state);
-    // A journal that cannot be read is `fault`'s to tell.
+    // A journal that cannot be read is `fault`'s to report.
     let faults = fault::standing(&state, context).unwrap_or_default();
     let output = StatusOutput {
         report: &report,

@@ -134,7 +134,7 @@ fn carry_out(
         sink.see(&event, searches);
     });
     drop(place);
-    let ended = tell(ended, &mut sink, ui);
+    let ended = print_end(ended, &mut sink, ui);
     let title = title(&request.stress);
     let written = sink.end(&title);
     let stressed = ended?;
@@ -161,7 +161,7 @@ fn live(event: &StressEvent<'_>, ui: &Ui) {
 }
 
 /// END or FAILURE, and what to think of the numbers.
-fn tell(
+fn print_end(
     ended: Result<Stressed, StressRunError>,
     sink: &mut Sink<'_>,
     ui: &Ui,
@@ -184,7 +184,7 @@ fn tell(
         sink.say(if success { "END" } else { "FAILURE" });
     }
     for run in &stressed.runs {
-        tell_run(run, ui);
+        print_run(run, ui);
     }
     let each = stressed.runs.iter();
     let phases = each.flat_map(|run| &run.finished.result.phases);
@@ -194,7 +194,7 @@ fn tell(
     Ok(stressed)
 }
 
-fn tell_run(run: &StressRun, ui: &Ui) {
+fn print_run(run: &StressRun, ui: &Ui) {
     let phases = &run.finished.result.phases;
     if !run.success {
         let all = phases.iter().flat_map(|phase| &phase.first_failures);

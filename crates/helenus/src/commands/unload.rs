@@ -2,7 +2,7 @@
 //! Refuses to replace a file that it was not allowed to.
 
 use crate::cli::ingest::Unload;
-use crate::commands::count::{gentleness, place, tell};
+use crate::commands::count::{gentleness, place, show_progress};
 use crate::commands::load::{FORMATS, by_name, no_format};
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing, standing};
@@ -71,7 +71,7 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
     let progress = ui.progress(&format!("unloading {}", table.name()));
     let mut events = |event: ScanEvent| {
         if let ScanEvent::Progress(at) = event {
-            tell(&progress, &at);
+            show_progress(&progress, &at);
         }
     };
     let from = (&place, &table);

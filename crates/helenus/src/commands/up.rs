@@ -124,8 +124,8 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     }
     if flags.dry_run {
         let plan = context.dry_run(&request)?;
-        tell_fits(schema.as_ref(), &plan, ui);
-        tell_unfetched(&request.source, context, ui);
+        print_fits(schema.as_ref(), &plan, ui);
+        print_unfetched(&request.source, context, ui);
         if let Some(like) = &like {
             ui.result(like, || like::text(like) + NOTHING);
             return Ok(0);
@@ -142,7 +142,7 @@ pub(crate) fn run(mut flags: Up, context: &Context, ui: &Ui) -> Result<u8, Comma
     let mut watcher = Watcher::new(ui, &request.spec.name, request.spec.topology.nodes());
     let mut state = stack::up_all(context, &request, &mut |event| watcher.see(&event))?;
     if let Some(schema) = &schema {
-        tell_fits(Some(schema), &state.plan, ui);
+        print_fits(Some(schema), &state.plan, ui);
         let name = state.plan.name.clone();
         state = schema_file::give(context, &name, schema, &mut |done, of| {
             watcher.at("running the schema", done as u64, of as u64);
@@ -197,14 +197,14 @@ pub(crate) fn schema(path: Option<&Path>) -> Result<Option<SchemaFile>, CommandE
 }
 
 /// Reports which replications are not run as they were written.
-pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui) {
+pub(crate) fn print_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui) {
     for note in schema.into_iter().flat_map(|s| s.notes(plan)) {
         ui.note(&format!("note: {}: {}", note.place, note.fitted));
     }
 }
 
 /// Notes a patch that was never fetched here: a dry run fetches nothing, so it may or may not exist.
-pub(crate) fn tell_unfetched(source: &Source, context: &Context, ui: &Ui) {
+pub(crate) fn print_unfetched(source: &Source, context: &Context, ui: &Ui) {
     let Source::Known(name) = source else { return };
     let Ok(release) = Release::find(name) else {
         return;

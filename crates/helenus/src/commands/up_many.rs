@@ -4,7 +4,7 @@
 use crate::cli::Up;
 use crate::commands::memory;
 use crate::commands::up::{
-    NOTHING, Watcher, node_row, plan_text, request, schema, tell_fits, tell_unfetched,
+    NOTHING, Watcher, node_row, plan_text, print_fits, print_unfetched, request, schema,
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -132,9 +132,9 @@ pub(crate) fn run(
             free_bytes: free_memory::available(&context.clusters).0,
             plans,
         };
-        tell_unfetched(&request.source, context, ui);
+        print_unfetched(&request.source, context, ui);
         if let Some(first) = plans.plans.first() {
-            tell_fits(schema.as_ref(), first, ui);
+            print_fits(schema.as_ref(), first, ui);
         }
         ui.result(&plans, || plans_text(&plans) + NOTHING);
         return Ok(0);
@@ -179,7 +179,7 @@ fn give(
 ) {
     let of = outcomes.len() as u64;
     if let Some(state) = outcomes.iter().find_map(|o| o.result.as_ref().ok()) {
-        tell_fits(Some(schema), &state.plan, ui);
+        print_fits(Some(schema), &state.plan, ui);
     }
     for (done, outcome) in outcomes.iter_mut().enumerate() {
         shared.at("running the schema", done as u64, of);

@@ -3,7 +3,7 @@
 
 use crate::cli::upgrade::Upgrade;
 use crate::commands::disturb;
-use crate::commands::up::{Watcher, tell_unfetched};
+use crate::commands::up::{Watcher, print_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
@@ -82,7 +82,7 @@ pub(crate) fn run(flags: &Upgrade, context: &Context, ui: &Ui) -> Result<u8, Com
     let look = context.upgrade_plan(&request)?;
     if flags.dry_run {
         let answer = answer(&look, &look.plan, &[], true);
-        tell_unfetched(&Source::Known(answer.to.clone()), context, ui);
+        print_unfetched(&Source::Known(answer.to.clone()), context, ui);
         ui.result(&answer, || dry_text(&answer));
         return Ok(0);
     }

@@ -1,5 +1,5 @@
-//! `hosts`: files that are written, what is refused, and what becomes of a playbook, by the events of an Ansible that a test can
-//! tell what to say. The real one, on six hosts, is `cargo xtask prove hosts`.
+//! `hosts`: files that are written, what is refused, and what becomes of a playbook, by the events of an
+//! Ansible whose output a test sets. The real one, on six hosts, is `cargo xtask prove hosts`.
 
 use crate::lab::TestLab;
 use std::process::Command;

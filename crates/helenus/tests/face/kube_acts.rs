@@ -1,5 +1,5 @@
 //! `kube up`, `wait`, `rm` and the others: what is applied, what is refused, what is named, by the answers of a kubectl
-//! that a test can tell what to say. A real Kubernetes is `cargo xtask prove kube`.
+//! that a test sets. A real Kubernetes is `cargo xtask prove kube`.
 
 use crate::lab::{HELENUS, PATIENCE, TestLab, look};
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! Experiments on a cluster on Kubernetes, by the answers of a kubectl that a test can tell what to say: what a file may ask,
+//! Experiments on a cluster on Kubernetes, by the answers of a kubectl that a test sets: what a file may ask,
 //! what is refused, and that the cluster is as it was afterwards. A real Kubernetes is `cargo xtask prove kube experiment`.
 
 use crate::kube_acts::{NOBODY, UP, lab, read, ready};

@@ -1,4 +1,4 @@
-//! Verbs that only tell: version, presets, releases, completions, doctor, and the lists of an empty home.
+//! Verbs that only print: version, presets, releases, completions, doctor, and the lists of an empty home.
 //! Refuses the numbers of this machine.
 
 use crate::lab::TestLab;
@@ -196,7 +196,7 @@ fn quiet_says_nothing_but_the_result() {
 }
 
 #[test]
-fn verbose_and_the_log_file_tell_the_same() {
+fn verbose_and_the_log_file_say_the_same() {
     let lab = TestLab::new();
     let said = lab.run(&["list", "-v"]);
     assert!(said.err.contains("begins"), "{said}");

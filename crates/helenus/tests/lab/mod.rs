@@ -311,7 +311,7 @@ impl TestLab {
 impl Drop for TestLab {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // The first failure is the one to tell; what it left shall not disturb other tests.
+            // The first failure is the one to report; what it left shall not disturb other tests.
             let _best_effort = self.command(&["rm", "--all", "--quiet"]).output();
         } else {
             self.leave();

@@ -134,7 +134,7 @@ fn a_damaged_file_is_named_and_nothing_is_restored_from_it() {
     lab.done(&["baseline", "save", "c", "one"]);
     let pids = lab.node_pids();
     let statistics = saved(&lab, &format!("{TABLE}/nb-1-big-Statistics.db"));
-    // The same length and the same time: only its bytes tell.
+    // The same length and the same time: only its bytes differ.
     let time = fs_err::metadata(&statistics)
         .expect("a file")
         .modified()

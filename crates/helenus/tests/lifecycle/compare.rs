@@ -180,7 +180,7 @@ fn what_is_obvious_ends_early() {
 }
 
 #[test]
-fn two_pairs_cannot_tell() {
+fn two_pairs_are_inconclusive() {
     let _turn = turn();
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     let (code, made, errors) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);

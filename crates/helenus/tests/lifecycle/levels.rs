@@ -32,7 +32,7 @@ fn lab() -> TestLab {
     lab
 }
 
-/// The grid to its end: a busy host may disqualify runs, which the counts tell.
+/// The grid to its end: a busy host may disqualify runs, which the counts show.
 fn table(lab: &TestLab, arguments: &[&str]) -> Value {
     let out = lab.measured(&[arguments, &["--format", "json"]].concat());
     serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"))

@@ -1,4 +1,4 @@
-//! Counting and checking real tables on a tiny node while others write: right by every way of telling, after a kill too.
+//! Counting and checking real tables on a tiny node while others write: right by every way, after a kill too.
 //! Refuses rows that it does not know: each table's truth is made here.
 
 use crate::home::{Home, Said};

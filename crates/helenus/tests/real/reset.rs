@@ -378,7 +378,7 @@ pub(crate) fn reset_brings_a_baseline_s_rows_back(flags: &[&str]) {
     // Nobody wrote: the rows are those of the baseline, and stay where they are.
     let idle = reset(&home);
     assert_eq!(idle["refilled"], json!([]), "{idle}");
-    // Emptied without a write: its files tell.
+    // Emptied without a write: its files show it.
     cql(&home, "TRUNCATE k.t");
     let report = reset(&home);
     assert_eq!(report["refilled"], json!(["k.t"]), "{report}");

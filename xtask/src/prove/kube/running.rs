@@ -170,11 +170,11 @@ impl Sight {
             .stderr(Stdio::null())
             .spawn()?;
         let out = child.stdout.take().ok_or("kubectl has no output")?;
-        let (tell, seen) = channel();
+        let (sender, seen) = channel();
         std::thread::spawn(move || {
             if let Some(found) = first(out, is) {
                 // Nobody waits any more.
-                let _gone = tell.send((Instant::now(), found));
+                let _gone = sender.send((Instant::now(), found));
             }
         });
         Ok(Self { child, seen })

@@ -1,4 +1,4 @@
-//! What a Parquet file's columns mean: a tree of values above the leaf columns, with the levels that tell null from empty.
+//! What a Parquet file's columns mean: a tree of values above the leaf columns, with the levels of null and empty.
 //! Refuses types that nothing in CQL is like.
 
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};

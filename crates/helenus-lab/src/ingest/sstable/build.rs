@@ -150,9 +150,9 @@ pub(super) fn all(
     let done: Vec<AtomicU64> = jobs.iter().map(|_| AtomicU64::new(0)).collect();
     let step = u32::try_from(jobs.len()).unwrap_or(1);
     std::thread::scope(|scope| {
-        let (tell, ended) = channel();
+        let (sender, ended) = channel();
         for ((at, (runs, options)), done) in (0_u32..).zip(jobs).zip(&done) {
-            let (tell, stop) = (tell.clone(), &stop);
+            let (sender, stop) = (sender.clone(), &stop);
             scope.spawn(move || {
                 let mut look = |rows: u64| {
                     done.store(rows, Ordering::Relaxed);
@@ -167,10 +167,10 @@ pub(super) fn all(
                     merge(runs, &mut builder)?;
                     builder.end()
                 });
-                let _nobody_waits = tell.send(built);
+                let _nobody_waits = sender.send(built);
             });
         }
-        drop(tell);
+        drop(sender);
         let (mut all, mut why) = (Built::default(), None);
         loop {
             let ended = match ended.recv_timeout(LOOK_AGAIN) {

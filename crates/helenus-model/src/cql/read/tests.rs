@@ -155,7 +155,7 @@ fn what_is_no_value_is_refused_with_a_reason() {
 }
 
 #[test]
-fn what_a_server_cannot_tell_apart_is_once_in_a_set() {
+fn what_a_server_cannot_distinguish_is_once_in_a_set() {
     let order = crate::workload::order::compare;
     let ty = CqlType::Set(Box::new(CqlType::Decimal));
     let set =

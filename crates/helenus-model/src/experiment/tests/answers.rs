@@ -60,7 +60,7 @@ fn what_is_measured_again_has_the_lives_that_it_had() {
 }
 
 #[test]
-fn what_is_not_told_apart_from_the_best_is_named() {
+fn what_is_not_distinguished_from_the_best_is_named() {
     let of = of_levels(&[4], "full");
     let facts = simulated(&of, Seed(3), 0.01, |levels| {
         [10_000.0, 5_000.0, 5_010.0, 8_000.0][levels[0]]
@@ -99,7 +99,7 @@ fn where_the_first_settings_are_best_others_may_still_be_a_little_better() {
 }
 
 #[test]
-fn a_fraction_tells_interactions_where_no_two_of_them_are_one() {
+fn a_fraction_gives_interactions_where_no_two_of_them_are_one() {
     let truth = |levels: &[usize]| {
         let both = (levels[0] * levels[1]) as i32;
         10_000.0 * 1.3_f64.powi(both)
@@ -145,7 +145,7 @@ fn a_level_of_which_a_part_has_no_number_has_no_mean() {
 }
 
 #[test]
-fn noise_is_told_by_the_runs_that_have_a_like() {
+fn noise_is_estimated_from_the_runs_that_have_a_like() {
     let of = read(WHOLE).unwrap();
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let first = of.wholes(&of.combinations())[0].combinations[1];

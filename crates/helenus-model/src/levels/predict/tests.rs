@@ -57,7 +57,7 @@ fn a_client_without_replicas_of_its_own_waits_for_the_nearest() {
 }
 
 #[test]
-fn levels_that_cannot_be_are_told() {
+fn levels_that_cannot_be_are_reported() {
     let two = scene(1, &[(1, 0), (1, 20)]);
     let error = two.write(Consistency::Three).expect_err("illegal");
     assert_eq!(error.to_string(), "THREE needs 3 replicas, and a row has 2");
@@ -65,7 +65,7 @@ fn levels_that_cannot_be_are_told() {
 }
 
 #[test]
-fn a_read_asks_its_own_first_and_the_nearer_of_the_others_once_they_are_told_apart() {
+fn a_read_asks_its_own_first_and_the_nearer_of_the_others_once_they_are_distinguished() {
     let wan = Scene::wan();
     assert_eq!(ms(wan.read(Consistency::Quorum)), (20, 20));
     assert_eq!(ms(wan.read(Consistency::LocalQuorum)), (0, 0));

@@ -2,7 +2,7 @@
 //! Refuses to guess the value of a variable that the file only names.
 
 use super::draft::Draft;
-use super::pods::{Pod, image, is_image, is_telling, variable};
+use super::pods::{Pod, image, is_image, names_cassandra, variable};
 use super::read::At;
 use super::{Class, ManifestError};
 
@@ -31,7 +31,7 @@ pub(super) fn services(draft: &mut Draft, root: &At<'_>) -> Result<(), ManifestE
         if !is_cassandra(&service) {
             others.push(name);
             let what = service.get("image").unwrap_or(service);
-            draft.tell(&what, Class::NotHere, None, "only Cassandra runs here");
+            draft.note(&what, Class::NotHere, None, "only Cassandra runs here");
             continue;
         }
         one(draft, name, &service, &mut clusters)?;
@@ -47,7 +47,7 @@ pub(super) fn services(draft: &mut Draft, root: &At<'_>) -> Result<(), ManifestE
 fn is_cassandra(service: &At<'_>) -> bool {
     let image = service.get("image").and_then(|at| at.text().ok());
     let names = variables(service).unwrap_or_default();
-    image.is_some_and(is_image) || names.iter().any(|(name, ..)| is_telling(name))
+    image.is_some_and(is_image) || names.iter().any(|(name, ..)| names_cassandra(name))
 }
 
 /// A variable's name, where it stands, and its value, which may be only named.
@@ -110,7 +110,7 @@ fn one<'n>(
         }
         match text.and_then(filled) {
             Some(text) => variable(draft, key, (&at, &text), &mut pod)?,
-            None => draft.tell(&at, Class::NotHere, None, "its value is not in the file"),
+            None => draft.note(&at, Class::NotHere, None, "its value is not in the file"),
         }
     }
     if let Some(at) = service.get("image") {
@@ -124,7 +124,7 @@ fn one<'n>(
             .iter()
             .filter_map(|key| service.get(key)),
     ) {
-        draft.tell(&at, Class::Shrunk, None, "a size of another machine");
+        draft.note(&at, Class::Shrunk, None, "a size of another machine");
     }
     let replicas = deploy.as_ref().and_then(|deploy| deploy.get("replicas"));
     let replicas = replicas.or_else(|| service.get("scale"));
@@ -134,7 +134,7 @@ fn one<'n>(
     };
     let now = pod.standing(nodes);
     match &replicas {
-        Some(at) => draft.tell(at, Class::Kept, Some(now), ""),
+        Some(at) => draft.note(at, Class::Kept, Some(now), ""),
         None => draft.add(format!("{name}/scale"), now, "the default of Compose"),
     }
     pod.join(draft, name, nodes);

@@ -109,7 +109,7 @@ impl Draft {
     }
 
     /// Notes what became of a value.
-    pub(super) fn tell(&mut self, at: &At<'_>, class: Class, now: Option<String>, why: &str) {
+    pub(super) fn note(&mut self, at: &At<'_>, class: Class, now: Option<String>, why: &str) {
         self.push(Difference {
             key: at.path.clone(),
             class,
@@ -131,7 +131,7 @@ impl Draft {
     }
 
     /// Notes what became of a flag of the JVM.
-    pub(super) fn tell_flag(&mut self, key: &str, flag: &str, class: Class, why: &str) {
+    pub(super) fn note_flag(&mut self, key: &str, flag: &str, class: Class, why: &str) {
         let shown = word_without_secrets(flag);
         self.push(Difference {
             key: key.to_owned(),
@@ -161,21 +161,21 @@ impl Draft {
     pub(super) fn unread(&mut self, key: &str, value: &At<'_>, read: &[&str], part: &str) {
         let groups = fields::of(part);
         if let Some(group) = groups.iter().find(|group| group.fields.contains(&key)) {
-            return self.tell(value, group.class, None, group.why);
+            return self.note(value, group.class, None, group.why);
         }
         let known = groups.iter().flat_map(|group| &group.fields);
         let why = match nearest(key, known.chain(read).copied()) {
             Some(near) => format!("Helenus knows no such field; the nearest is {near}"),
             None => "Helenus knows no such field".to_owned(),
         };
-        self.tell(value, Class::Unknown, None, &why);
+        self.note(value, Class::Unknown, None, &why);
     }
 
     /// Requests and limits: sizes of another machine.
     pub(super) fn resources(&mut self, at: &At<'_>) -> Result<(), ManifestError> {
         for (part, sizes) in at.entries()? {
             if !matches!(part, "limits" | "requests") {
-                self.tell(&sizes, Class::NotHere, None, "there are no pods here");
+                self.note(&sizes, Class::NotHere, None, "there are no pods here");
                 continue;
             }
             for (name, size) in sizes.entries()? {
@@ -186,7 +186,7 @@ impl Draft {
                     "cpu" => "processors of another machine; --cpus sets a limit",
                     _ => "a size of another machine",
                 };
-                self.tell(&size, Class::Shrunk, None, why);
+                self.note(&size, Class::Shrunk, None, why);
                 self.limited = true;
             }
         }
@@ -200,7 +200,7 @@ impl Draft {
             Some((_, first)) if first == text => {}
             Some(_) => {
                 let why = "all nodes start with one release: the first of the file";
-                self.tell(at, Class::Replaced, None, why);
+                self.note(at, Class::Replaced, None, why);
             }
         }
     }
@@ -348,7 +348,7 @@ impl Draft {
                 // The plan knows one collector for all nodes.
                 if flag.starts_with("-XX:+Use") && flag.ends_with("GC") {
                     let why = "the data centres have different collectors: the preset's is in their place";
-                    self.tell_flag(&format!("{name}/jvm"), flag, Class::Replaced, why);
+                    self.note_flag(&format!("{name}/jvm"), flag, Class::Replaced, why);
                 } else {
                     kept.push(flag.clone());
                 }

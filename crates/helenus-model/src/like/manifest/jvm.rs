@@ -191,7 +191,7 @@ fn flag(draft: &mut Draft, key: &str, text: &str, jvm: &mut Jvm) -> Option<Strin
     let size = |begin: &str| text.strip_prefix(begin).and_then(jvm_size);
     jvm.heap = size("-Xmx").or(jvm.heap);
     jvm.new_heap = size("-Xmn").or(jvm.new_heap);
-    draft.tell_flag(key, text, class, why);
+    draft.note_flag(key, text, class, why);
     (class == Class::Kept).then(|| text.to_owned())
 }
 
@@ -278,7 +278,7 @@ fn option(
     };
     let (class, why) = judge(&flag);
     let kept = (class == Class::Kept).then_some(flag);
-    draft.tell(value, class, kept.clone(), why);
+    draft.note(value, class, kept.clone(), why);
     Ok(kept)
 }
 

@@ -103,7 +103,7 @@ pub(super) fn gateways(draft: &mut Draft, objects: &[&Object<'_>]) -> Result<(),
         let nodes = gateway(draft, &spec, &["datacenterRef", "size"])?;
         match draft.sites.iter_mut().find(|site| site.resource == name) {
             Some(site) => site.coordinators += nodes,
-            None => draft.tell(&of, Class::NotHere, None, "no such data centre in the file"),
+            None => draft.note(&of, Class::NotHere, None, "no such data centre in the file"),
         }
     }
     Ok(())
@@ -127,7 +127,7 @@ fn level(draft: &mut Draft, at: &At<'_>, own: &[&str]) -> Result<Level, Manifest
         && kind.text()? != "cassandra"
     {
         draft.foreign = true;
-        draft.tell(&kind, Class::NotHere, None, "Apache Cassandra replaces it");
+        draft.note(&kind, Class::NotHere, None, "Apache Cassandra replaces it");
     }
     if let Some(resources) = at.get("resources") {
         draft.resources(&resources)?;
@@ -136,7 +136,7 @@ fn level(draft: &mut Draft, at: &At<'_>, own: &[&str]) -> Result<Level, Manifest
         if let Some(stores) = at.get(key) {
             draft.tls = true;
             let why = "clients and nodes encrypt with certificates of this cluster, as with --tls";
-            draft.tell(&stores, Class::Replaced, None, why);
+            draft.note(&stores, Class::Replaced, None, why);
         }
     }
     let read: Vec<&str> = LEVEL.iter().chain(own).copied().collect();
@@ -193,7 +193,7 @@ fn site(
     let racks = names.into_iter().zip(0..);
     let racks: Vec<(String, u32)> = racks.map(|(rack, k)| (rack, in_rack(k))).collect();
     let now = Draft::standing(name, &racks);
-    draft.tell(&size, Class::Kept, Some(now), "");
+    draft.note(&size, Class::Kept, Some(now), "");
     draft.sites.push(Site {
         name: name.to_owned(),
         resource: resource.to_owned(),
@@ -221,7 +221,7 @@ fn gateway(draft: &mut Draft, at: &At<'_>, read: &[&str]) -> Result<u32, Manifes
     let now = plural(nodes as usize, "coordinator-only node");
     let why = "Stargate's APIs are not here: Cassandra coordinates and holds no data";
     match at.get("size") {
-        Some(size) => draft.tell(&size, Class::Replaced, Some(now), why),
+        Some(size) => draft.note(&size, Class::Replaced, Some(now), why),
         None => draft.add(format!("{}.size", at.path), now, why),
     }
     draft.rest(at, read, "stargate")?;
@@ -242,13 +242,13 @@ fn auth(draft: &mut Draft, spec: &At<'_>) -> Result<(), ManifestError> {
     match said {
         Some(at) if in_yaml => {
             let why = "the authenticator of cassandraYaml applies";
-            draft.tell(&at, Class::Kept, None, why);
+            draft.note(&at, Class::Kept, None, why);
         }
         Some(at) if on => {
             let why = "with this cluster's own account";
-            draft.tell(&at, Class::Kept, Some(password), why);
+            draft.note(&at, Class::Kept, Some(password), why);
         }
-        Some(at) => draft.tell(&at, Class::Kept, None, "no password is asked for"),
+        Some(at) => draft.note(&at, Class::Kept, None, "no password is asked for"),
         None if draft.auth => {
             let why = "the operator's default, with this cluster's own account";
             draft.add(format!("{}.auth", spec.path), password, why);

@@ -67,7 +67,7 @@ fn container_of<'n>(pod: &At<'n>) -> Option<At<'n>> {
         });
         text("name") == Some("cassandra")
             || is_image(text("image").unwrap_or_default())
-            || names.any(is_telling)
+            || names.any(names_cassandra)
     })
 }
 
@@ -79,7 +79,7 @@ pub(super) fn is_image(image: &str) -> bool {
 }
 
 /// Whether a variable of this name says that a container runs Cassandra.
-pub(super) fn is_telling(name: &str) -> bool {
+pub(super) fn names_cassandra(name: &str) -> bool {
     matches!(name, "CASSANDRA_SEEDS" | "CASSANDRA_CLUSTER_NAME")
 }
 
@@ -129,7 +129,7 @@ fn one<'n>(
     for other in template.need("containers")?.items()? {
         if other.path != container.path {
             let what = other.get("image").unwrap_or(other);
-            draft.tell(&what, Class::NotHere, None, "only Cassandra runs here");
+            draft.note(&what, Class::NotHere, None, "only Cassandra runs here");
         }
     }
     draft.rest(&spec, &["replicas", "template"], "stateful_set")?;
@@ -148,7 +148,7 @@ fn site(draft: &mut Draft, set: &Object<'_>, spec: &At<'_>, pod: Pod) -> Result<
     };
     let now = pod.standing(nodes);
     match &replicas {
-        Some(at) => draft.tell(at, Class::Kept, Some(now), ""),
+        Some(at) => draft.note(at, Class::Kept, Some(now), ""),
         None => draft.add(
             format!("{}.replicas", spec.path),
             now,
@@ -231,7 +231,7 @@ fn mounted<'n, 'm>(
     for source in sources {
         if let Some(secret) = source.get("secret") {
             let why = "secrets are not in the file and are not read";
-            draft.tell(&secret, Class::NotHere, None, why);
+            draft.note(&secret, Class::NotHere, None, why);
         }
         if let Some(reference) = source.get("configMap") {
             all.extend(named(draft, &reference, maps)?);
@@ -250,7 +250,7 @@ fn named<'n, 'm>(
     let wanted = name.text()?;
     let found = maps.iter().find(|map| map.name == wanted).copied();
     if found.is_none() {
-        draft.tell(
+        draft.note(
             &name,
             Class::NotHere,
             None,
@@ -276,7 +276,7 @@ fn files(draft: &mut Draft, map: &Object<'_>, pod: &mut Pod) -> Result<(), Manif
                 let place = read_place(text);
                 pod.data_center = Some(place.data_center);
                 pod.rack = Some(place.rack);
-                draft.tell(&at, Class::Kept, None, "");
+                draft.note(&at, Class::Kept, None, "");
             }
             name if FILES.contains(&name) => {
                 let lines = text.lines().map(str::trim);
@@ -335,7 +335,7 @@ fn variables<'n>(
     for source in from {
         let Some(reference) = source.get("configMapRef") else {
             let why = "secrets are not in the file and are not read";
-            draft.tell(&source, Class::NotHere, None, why);
+            draft.note(&source, Class::NotHere, None, why);
             continue;
         };
         let map = named(draft, &reference, maps)?;
@@ -357,7 +357,7 @@ fn variables<'n>(
             (None, Some(from)) if from.get("fieldRef").is_some() => {}
             (None, Some(from)) => {
                 let why = "its value is not in the file";
-                draft.tell(&from.named(path), Class::NotHere, None, why);
+                draft.note(&from.named(path), Class::NotHere, None, why);
             }
             (None, None) => {}
         }
@@ -408,7 +408,7 @@ pub(super) fn variable(
 }
 
 fn note(draft: &mut Draft, at: &At<'_>, class: Class, why: &str) -> Result<(), ManifestError> {
-    draft.tell(at, class, None, why);
+    draft.note(at, class, None, why);
     Ok(())
 }
 
@@ -425,7 +425,7 @@ pub(super) fn image(draft: &mut Draft, at: &At<'_>) -> Result<(), ManifestError>
         (true, false) => draft.server(at, number),
         (false, _) => {
             let why = "its tag names no release: --cassandra chooses one";
-            draft.tell(at, Class::Replaced, None, why);
+            draft.note(at, Class::Replaced, None, why);
         }
     }
     Ok(())

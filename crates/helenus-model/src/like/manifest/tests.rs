@@ -323,7 +323,7 @@ fn stateful_sets_with_their_files() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn what_is_wrong_is_reported_with_its_line() {
     assert_eq!(manifest("concurrent_reads: 5\n"), Ok(None));
     assert_eq!(manifest("a: [1\n---\nb: 1\n"), Ok(None));
     assert_eq!(manifest(""), Ok(None));

@@ -133,7 +133,7 @@ fn underscores_in_numbers_are_taken_as_the_loader_takes_them() {
 }
 
 #[test]
-fn deprecated_keys_are_told() {
+fn deprecated_keys_are_reported() {
     let checked = check("native_transport_port_ssl", "9142").unwrap();
     assert_eq!(
         checked.notes[0].to_string(),

@@ -30,7 +30,7 @@ fn phase(line: &str) -> Phase {
 }
 
 #[test]
-fn throttled_is_a_schedule_told_by_service_times_and_fixed_by_response_times() {
+fn throttled_is_a_schedule_given_by_service_times_and_fixed_by_response_times() {
     let throttled = phase("write n=5k -rate threads=7 throttle=100/s");
     assert_eq!(
         (throttled.rate_per_s, throttled.shown),
@@ -130,7 +130,7 @@ fn schema_and_statements_follow_the_line() {
 }
 
 #[test]
-fn what_changes_nothing_is_told() {
+fn what_changes_nothing_is_reported() {
     let line = "write n=5 -insert visits=fixed(3) partitions=fixed(2) -pop seq=1..5 read-lookback=uniform(1..2) -col n=uniform(1..3) timestamp=5 -mode native cql3 maxPending=5 -errors min-delay-ms=5";
     insta::assert_snapshot!(of(line).cautions().join("\n"));
     assert_eq!(

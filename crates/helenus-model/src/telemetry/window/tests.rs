@@ -191,7 +191,7 @@ fn compactions_last_from_the_first_sample_to_the_next_answer_without_them() {
 }
 
 #[test]
-fn the_emulator_is_told_by_the_readings_nearest_to_both_ends() {
+fn the_emulator_is_judged_by_the_readings_nearest_to_both_ends() {
     let at = |at_ns: u64, cpu_us: u64| Reading {
         source: crate::telemetry::EMULATOR.into(),
         at_ns,

@@ -1,5 +1,5 @@
 //! What the bind markers of a statement stand for, found from the words around them.
-//! Refuses markers whose column it cannot tell, by name and place.
+//! Refuses markers whose column it cannot identify, by name and place.
 
 use crate::cql::tokens::{Token, TokenKind, tokens};
 use crate::cql::{CqlType, identifier};

@@ -24,7 +24,7 @@ const MANY_LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 ///
 /// Numbers, timestamps (milliseconds), times (nanoseconds) and dates (days since 1970) are the number itself, as far as
 /// the type goes. Texts and blobs have `size` letters or bytes, collections `size` elements (at least one: an empty one
-/// reads as null); two numbers lead to two values as far as the size can tell them apart.
+/// reads as null); two numbers lead to two values as far as the size can distinguish them.
 pub fn numbered(stream: Seed, cql_type: &CqlType, number: i64, size: usize) -> CqlValue {
     use CqlType as T;
     use CqlValue as V;

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_lateness_and_what_it_is_of_the_shortest_round_trip() {
+    fn a_row_shows_lateness_and_what_it_is_of_the_shortest_round_trip() {
         let emulated = Emulated {
             packets: 12_345,
             late_mean_us: Some(51.2),

@@ -2,7 +2,7 @@
 //! Refuses to start anything.
 
 use super::faults;
-use crate::commands::up::tell_unfetched;
+use crate::commands::up::print_unfetched;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
@@ -69,7 +69,7 @@ pub(crate) fn dry_run(
         Where::Ephemeral(up) => {
             let plan = context.dry_run(up)?;
             known(&plan)?;
-            tell_unfetched(&up.source, context, ui);
+            print_unfetched(&up.source, context, ui);
             (
                 Some(plan),
                 format!("an ephemeral cluster named {}", up.spec.name),

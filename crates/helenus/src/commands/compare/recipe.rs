@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         insta::assert_snapshot!(said("\nrat = 5\n"), @"
         error: /big-heap.toml:2: unknown key rat
         hint: did you mean rate?

@@ -145,14 +145,14 @@ pub(super) fn all(
         };
         // What a setting notes is printed once, not once for each combination.
         let hushed = ui.hushed();
-        let tell = if number == 0 { ui } else { &hushed };
+        let cell_ui = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
         let bench = match of.pairs {
-            Some(_) => bench::request(&cell.bench()?, context, tell),
+            Some(_) => bench::request(&cell.bench()?, context, cell_ui),
             None => {
                 let flags = cell.run()?;
                 cell.apart(&flags)?;
-                run::request(&flags, context, tell)
+                run::request(&flags, context, cell_ui)
             }
         };
         let bench = bench.map_err(within)?;
@@ -178,7 +178,7 @@ pub(super) fn all(
                     let text = "an experiment makes its own clusters, or is `on` one on Kubernetes or on hosts";
                     return Err(CommandError::new(code::USAGE, text));
                 };
-                let (nodes, unfit) = cell.lent(&lender, tell)?;
+                let (nodes, unfit) = cell.lent(&lender, cell_ui)?;
                 lent_nodes = Some(nodes);
                 (None, unfit)
             }

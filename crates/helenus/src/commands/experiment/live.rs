@@ -1,5 +1,5 @@
 //! An experiment as it goes: one moving line within a run, one kept line after it.
-//! Refuses to tell differences before all has run.
+//! Refuses to show differences before all has run.
 
 use super::plan::timing;
 use crate::commands::{bench, populate};

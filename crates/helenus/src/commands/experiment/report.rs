@@ -67,7 +67,7 @@ pub(super) fn show(id: ExperimentId, context: &Context, ui: &Ui) -> Result<u8, C
         csv: None,
         html: None,
     };
-    tell(
+    print(
         &id.to_string(),
         (&[], &none),
         &[
@@ -88,7 +88,7 @@ pub(super) fn run(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    tell(name, (bars, files), &[], (context, ui))
+    print(name, (bars, files), &[], (context, ui))
 }
 
 /// The thresholds that are asked for.
@@ -180,7 +180,7 @@ pub(crate) fn page(name: &str, history: &History) -> Result<Option<String>, Comm
 }
 
 /// The report with these sheets, or with all of them; with the file's thresholds unless others are asked for.
-fn tell(
+fn print(
     name: &str,
     (asked, files): (&[String], &Files<'_>),
     sheets: &[&str],

@@ -221,7 +221,7 @@ fn not_run(illegal: &[NotRun]) -> String {
     illegal.iter().map(line).collect()
 }
 
-/// What keeps a cell from telling a distance, and what helps.
+/// What keeps a cell from showing a distance, and what helps.
 pub(super) fn crowded(one: &Crowded, client_dc: &str) -> String {
     format!(
         "{} at {}, {}, {}: {:.0} requests wait at once, for {} threads of {client_dc}'s nodes: send fewer, or start the nodes with --set native_transport_max_threads=N",

@@ -96,7 +96,7 @@ impl Answers for Checked {
 }
 
 /// What Medusa does, as progress.
-fn tell(progress: &Progress, event: &MedusaEvent) {
+fn show_progress(progress: &Progress, event: &MedusaEvent) {
     let at = |text: String, done: usize, of: usize| {
         progress.say(text);
         progress.at(done as u64, of as u64);
@@ -128,7 +128,9 @@ pub(super) fn backup(flags: &Backup, context: &Context, ui: &Ui) -> Result<u8, C
         return Ok(0);
     }
     let progress = ui.progress(&format!("backup {name}"));
-    let saved = stack::backup(context, &state, &name, &mut |event| tell(&progress, &event))?;
+    let saved = stack::backup(context, &state, &name, &mut |event| {
+        show_progress(&progress, &event);
+    })?;
     drop(progress);
     ui.result(&saved, || {
         let mut table = Table::new(&["table", ">rows", "checksum"]);
@@ -181,7 +183,7 @@ pub(super) fn restore(flags: &Restore, context: &Context, ui: &Ui) -> Result<u8,
     };
     let tables = stack::restore(context, &request, &mut |event| match &event {
         MedusaEvent::Cluster(event) => watcher.see(event),
-        other => tell(&progress, other),
+        other => show_progress(&progress, other),
     })?;
     drop((progress, watcher));
     Ok(Checked::new(name, into, Vec::new(), tables).show(ui))
@@ -193,7 +195,9 @@ pub(super) fn verify(flags: &Verify, context: &Context, ui: &Ui) -> Result<u8, C
     let with = flags.with.as_deref().unwrap_or(cluster);
     let other = context.clusters.load(with)?;
     let progress = ui.progress(&format!("verifying {name}"));
-    let verified = stack::verify(context, &state, name, &mut |event| tell(&progress, &event))?;
+    let verified = stack::verify(context, &state, name, &mut |event| {
+        show_progress(&progress, &event);
+    })?;
     let (backup, medusa) = verified;
     let of = backup.tables.len();
     let tables = stack::compare(context, &other, &backup.tables, &mut |table, done| {

@@ -50,7 +50,7 @@ fn of_all(merged: &BTreeMap<String, OperationInterval>) -> PhaseResult {
 }
 
 #[test]
-fn failures_are_told_with_the_first_of_the_most_frequent() {
+fn failures_are_shown_with_the_first_of_the_most_frequent() {
     let failed = [
         (FailureKind::Connection, 3),
         (FailureKind::WriteTimeout, 1200),
