@@ -53,6 +53,13 @@ impl Pace {
         }
     }
 
+    /// By how many microseconds a round trip may be shorter than the delays of both its links: a packet may leave early, and
+    /// its own way is taken off.
+    #[expect(clippy::cast_precision_loss, reason = "less than a second")]
+    pub fn early_us(self) -> f64 {
+        (2 * (self.way + self.together)) as f64 / 1e3
+    }
+
     /// A wake that was asked for at one time came at another: the mean of what was seen follows by an eighth.
     pub fn woke(&mut self, asked: u64, now: u64) {
         let late = now.saturating_sub(asked).min(self.together * 2);

@@ -75,11 +75,8 @@ pub fn next(search: &Search, phases: &[PhaseResult], spent_ms: u64) -> Next {
         };
     }
     let of = (capacity, search.around_per_s);
-    let aside = match tried.len() {
-        few if few < AT_THE_MIDDLE => 0.5,
-        many => ASIDE[many % ASIDE.len()],
-    };
-    let [low, middle, high, rate] = rates_at(&tried, of, [0.05, 0.5, 0.95, aside]);
+    let [low, middle, high, rate] =
+        rates_at(&tried, of, [0.05, 0.5, 0.95, share_below(tried.len())]);
     let unknown = tried.iter().rev().take(UNKNOWN);
     let unknown = unknown.filter(|trial| trial.held.is_none()).count();
     if unknown == UNKNOWN {
@@ -95,6 +92,14 @@ pub fn next(search: &Search, phases: &[PhaseResult], spent_ms: u64) -> Next {
         true if any_held(&tried) => Next::TimeOver,
         true => Next::NothingHolds,
         false => Next::Try(rounded(rate)),
+    }
+}
+
+/// How much of what is possible lies below the rate that is tried after so many trials, as a share.
+pub(super) fn share_below(trials: usize) -> f64 {
+    match trials {
+        few if few < AT_THE_MIDDLE => 0.5,
+        many => ASIDE[many % ASIDE.len()],
     }
 }
 

@@ -93,19 +93,18 @@ fn screened(found: &Analysis, screened: &Screened) -> String {
 fn sentence(found: &Analysis, answer: &Answer) -> String {
     let what = format!("{} of {}", words::measure(found.measure), found.phase);
     let (winner, reference) = (&answer.winner_label, &answer.reference_label);
-    // One block has no residual, so no two settings could be compared.
-    let compared = answer.rivals.iter().any(|rival| rival.estimate.is_some());
-    if !compared && !answer.rivals.is_empty() {
-        return format!(
-            "no claim below {LEAST_PAIRS} blocks, no comparison below two; the table shows {what} of each combination"
-        );
-    }
     if answer.winner == answer.reference {
         let open = answer.open_gain(found.measure).filter(|gain| *gain > 0.0);
         let open = open.map_or(String::new(), |gain| {
             format!("; others may be up to {} better", words::percent(gain))
         });
         return match answer.blocks {
+            // One block has no residual, so no two settings could be compared.
+            few if few < LEAST_PAIRS && answer.rivals.iter().all(|one| one.estimate.is_none()) => {
+                format!(
+                    "no claim below {LEAST_PAIRS} blocks, no comparison below two; the table shows {what} of each combination"
+                )
+            }
             few if few < LEAST_PAIRS => {
                 format!("no claim below {LEAST_PAIRS} blocks; {reference} looks best by {what}")
             }

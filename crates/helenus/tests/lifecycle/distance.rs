@@ -99,10 +99,8 @@ pub(crate) fn delays_are_held(keeper: &Keeper) -> Status {
     let echo = |samples| keeper.echo("DC1", "DC2", samples).expect("an echo");
     // No packet leaves earlier than its pace permits, in either direction; how much later is a campaign's to say.
     let held = |echo: Echo, one_way_us: u64| {
-        let pace = Pace::of(Some(one_way_us * 1_000));
-        let early_us = 2 * (pace.way + pace.together) / 1_000;
         #[expect(clippy::cast_precision_loss, reason = "less than a second")]
-        let least_us = (echo.asked_us - early_us) as f64;
+        let least_us = echo.asked_us as f64 - Pace::of(Some(one_way_us * 1_000)).early_us();
         assert!(echo.min_us >= least_us, "{echo:?}");
     };
     held(echo(5), 20_000);

@@ -57,20 +57,6 @@ kind = "phase"
 levels = ["0ms", "40ms"]
 "#;
 
-/// By how many microseconds a round trip may be shorter than asked: what its two packets are allowed.
-fn early_us(asked_us: f64) -> f64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "milliseconds"
-    )]
-    {
-        let pace = Pace::of(Some((asked_us * 1e3 / 2.0) as u64));
-        2.0 * (pace.way + pace.together) as f64 / 1e3
-    }
-}
-
 pub(crate) fn distance_changes_between_the_runs_of_one_restart() {
     let home = Home::new();
     let file = home.path().join("far.toml");
@@ -91,7 +77,8 @@ pub(crate) fn distance_changes_between_the_runs_of_one_restart() {
         let run = run.ok().json();
         let trip = &run["plan"]["round_trips"][0];
         let asked_us = trip["asked_us"].as_f64().expect("a round trip");
-        let least_us = asked_us - early_us(asked_us);
+        let pace = Pace::of(trip["asked_us"].as_u64().map(|us| us * 1_000 / 2));
+        let least_us = asked_us - pace.early_us();
         assert!(trip["measured_us"].as_f64() >= Some(least_us), "{trip}");
         let phase = &run["result"]["phases"][0];
         // A write at EACH_QUORUM waits for the other data centre.
