@@ -68,6 +68,9 @@ pub trait Endpoint {
     /// The generator's own machinery fails: nothing can be measured any more.
     fn poll(&mut self, until_ns: u64, ended: &mut Vec<Ended>) -> io::Result<()>;
 
+    /// Moves the calling thread to the processor from which the last answer came, where it may run there.
+    fn follow(&self) {}
+
     /// Gives up the operation in a slot, whose answer does not count any more; when it started (0 is *never*).
     fn give_up(&mut self, slot: usize) -> u64;
 }

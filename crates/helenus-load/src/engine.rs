@@ -386,9 +386,7 @@ pub(crate) fn run_phase<E: Endpoint>(
     if let Some(most) = running.operations() {
         running.stopwatch = stopwatch().at_most(most);
     }
-    let mut conductor = Conductor::new(running, plan, at, origin_ns);
-    let end = conductor.conduct(output, stop)?;
-    Ok(PhaseEnd { standing, ..end })
+    Conductor::new(running, (plan, at), standing, origin_ns).conduct(output, stop)
 }
 
 fn names(phase: &Phase) -> Vec<String> {

@@ -82,6 +82,8 @@ pub(crate) struct Wire {
     slots: Vec<Slot>,
     /// What ended without an answer.
     failed: Vec<Ended>,
+    /// The link that was read last.
+    heard: usize,
     /// Links that may have more than was read of them, and would not be reported as ready.
     unread: Vec<usize>,
     /// Connections that were lost and not yet asked for.
@@ -213,6 +215,7 @@ impl Wire {
             poller: Poller::new()?,
             slots: Vec::new(),
             failed: Vec::new(),
+            heard: 0,
             unread: Vec::new(),
             lost: 0,
             chooser: Chooser::default(),
@@ -396,6 +399,7 @@ impl Wire {
     fn receive(&mut self, at: usize, ended: &mut Vec<Ended>) {
         let mut forgotten = Vec::new();
         let mut left = READ_IN_A_PASS;
+        self.heard = at;
         let lost = loop {
             let Some(link) = &mut self.links[at] else {
                 return;
@@ -626,6 +630,13 @@ impl Endpoint for Wire {
         self.hear();
         ended.append(&mut self.failed);
         Ok(())
+    }
+
+    fn follow(&self) {
+        let link = self.links.get(self.heard).and_then(Option::as_ref);
+        if let Some(Ok(socket)) = link.map(Link::descriptor) {
+            sys::follow(socket);
+        }
     }
 
     fn give_up(&mut self, at: usize) -> u64 {

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use crate::stopwatch::Wake;
 use crate::sys;
 use helenus_model::run_plan::{Extent, Pacing, RunPlan, Target};
-use helenus_model::sample::{PhaseEnd, SampleLine, Standing, Stretch};
+use helenus_model::sample::{PhaseEnd, SampleLine, SchedulingPolicy, Standing, Stretch};
 use std::cmp::Reverse;
 
 /// How often operations are looked over for time-outs, and whether the run is to be stopped: coarse, for nothing is
@@ -21,6 +21,8 @@ pub(super) struct Conductor<'a, E> {
     running: Running<'a, E>,
     /// Place of the phase in the plan.
     at: usize,
+    /// How the thread stands with the scheduler.
+    standing: Standing,
     pacing: Pacing,
     rotations: Rotations,
     rate_per_s: Option<f64>,
@@ -61,7 +63,12 @@ impl CpuClock {
 }
 
 impl<'a, E: Endpoint> Conductor<'a, E> {
-    pub(super) fn new(running: Running<'a, E>, plan: &RunPlan, at: usize, origin_ns: u64) -> Self {
+    pub(super) fn new(
+        running: Running<'a, E>,
+        (plan, at): (&RunPlan, usize),
+        standing: Standing,
+        origin_ns: u64,
+    ) -> Self {
         let phase = &plan.phases[at];
         let interval_ns = plan.sampling_interval_ms.max(1) * 1_000_000;
         let measured_from_ns = running.stopwatch.measured_from_ns();
@@ -71,6 +78,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
         let mut own = Self {
             running,
             at,
+            standing,
             pacing: plan.pacing,
             rotations: Rotations {
                 interval_ns,
@@ -110,6 +118,9 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             }
             if now_ns >= self.sweep_at_ns {
                 self.running.sweep(now_ns);
+                if self.standing.policy == SchedulingPolicy::RoundRobin {
+                    self.running.endpoint.follow();
+                }
                 self.sweep_at_ns = now_ns + SWEEP_NS;
             }
             if self.is_done() || stop.reason().is_some() {
@@ -266,7 +277,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             clock_step_ns: self.clock_step_ns,
             stopped_early: !self.running.stopwatch.is_done(),
             connections_lost: self.running.endpoint.connections_lost(),
-            standing: Standing::default(),
+            standing: self.standing,
             first_failures: self.running.recorder.first_failures(),
         }
     }
