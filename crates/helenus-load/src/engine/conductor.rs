@@ -16,6 +16,10 @@ use std::cmp::Reverse;
 /// measured by it.
 const SWEEP_NS: u64 = 100_000_000;
 
+/// Operations in flight up to which the thread follows the answers. With more, a wake brings several of them, so it matters
+/// little where it comes from; and a thread that is busy must not stay on a processor whose network cards send there.
+const FEW_IN_FLIGHT: usize = 8;
+
 /// What waits: for the next start, answer, rotation, sweep, and the schedule's end.
 pub(super) struct Conductor<'a, E> {
     running: Running<'a, E>,
@@ -118,9 +122,7 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
             }
             if now_ns >= self.sweep_at_ns {
                 self.running.sweep(now_ns);
-                if self.standing.policy == SchedulingPolicy::RoundRobin {
-                    self.running.endpoint.follow();
-                }
+                self.follow();
                 self.sweep_at_ns = now_ns + SWEEP_NS;
             }
             if self.is_done() || stop.reason().is_some() {
@@ -133,6 +135,16 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
         }
         self.running.cut_off();
         Ok(self.end(output))
+    }
+
+    /// Goes where the answers come from. An ordinary thread is brought there by the scheduler.
+    fn follow(&self) {
+        let running = &self.running;
+        if self.standing.policy == SchedulingPolicy::RoundRobin
+            && running.stopwatch.in_flight() <= FEW_IN_FLIGHT
+        {
+            running.endpoint.follow();
+        }
     }
 
     /// True when all is ended and the measurement window is over too: a schedule lasts to its end.
