@@ -78,6 +78,8 @@ use std::sync::{PoisonError, RwLock};
 /// machine to themselves.
 const IN_COMPANY: &[&str] = &[
     "a_baseline_comes_back_here_and_elsewhere",
+    "a_full_disk_ends_one_node_and_no_quorum",
+    "a_profiled_node_shows_cassandra_s_frames",
     "a_secured_cluster_lets_only_its_own_in",
     "a_stack_saves_and_restores_and_starts_what_is_dead",
     "a_vector_is_refused_before_5_0",
@@ -94,6 +96,7 @@ const IN_COMPANY: &[&str] = &[
     "foreign_clusters_are_not_written_to",
     "foreign_clusters_refuse_every_writing_verb",
     "interrupts_leave_nothing",
+    "iot_at_a_hundred_a_second_on_three_nodes",
     "jdk_11_serves_with_an_archive",
     "kill_9_at_ten_moments_of_bench",
     "kill_9_at_ten_moments_of_up",
@@ -120,6 +123,7 @@ const IN_COMPANY: &[&str] = &[
     "the_junit_extension_passes_its_own_tests",
     "the_pytest_plugin_passes_its_own_tests",
     "the_shipped_profiles_run_as_they_stand",
+    "the_walk_of_three_data_centres_goes_to_its_end",
     "three_nodes_go_to_5_0_under_load_and_nothing_is_lost",
     "three_nodes_see_each_other_at_once",
     "three_of_a_prefix_live_apart",
