@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 const SWEEP_NS: u64 = 100_000_000;
 
 /// Operations in flight up to which the thread follows the answers. With more, a wake brings several of them, so it matters
-/// little where it comes from; and a thread that is busy must not stay on a processor whose network cards send there.
+/// little where it comes from; and a busy thread must not stay on the processor that handles a network card.
 const FEW_IN_FLIGHT: usize = 8;
 
 /// What waits: for the next start, answer, rotation, sweep, and the schedule's end.
