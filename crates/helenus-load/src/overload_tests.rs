@@ -10,12 +10,13 @@ use crate::stopwatch::Stopwatch;
 use helenus_model::doubt::DoubtKind;
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::{Extent, Phase, RunPlan};
-use helenus_model::sample::{Interval, PhaseEnd, SampleLine};
+use helenus_model::sample::{Interval, PhaseEnd, SampleLine, SchedulingPolicy};
 use helenus_model::samples::{Gathered, phase_result};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::stats::Draw;
 use helenus_model::workload::Workload;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::io::Write;
@@ -61,6 +62,7 @@ struct Virtual<N> {
     /// How much later than asked for it returns: its thread was put aside.
     late_ns: u64,
     ended_at: Vec<u64>,
+    followed: Cell<u32>,
 }
 
 impl<N: FnMut(u64) -> u64> Virtual<N> {
@@ -71,6 +73,7 @@ impl<N: FnMut(u64) -> u64> Virtual<N> {
             running: BinaryHeap::new(),
             late_ns: 0,
             ended_at: Vec::new(),
+            followed: Cell::new(0),
         }
     }
 }
@@ -116,6 +119,10 @@ impl<N: FnMut(u64) -> u64> Endpoint for Virtual<N> {
             });
         }
         Ok(())
+    }
+
+    fn follow(&self) {
+        self.followed.update(|count| count + 1);
     }
 
     fn give_up(&mut self, slot: usize) -> u64 {
@@ -293,4 +300,30 @@ fn closed_loops_and_paced_loads_run_at_the_same_priority() {
         ..Phase::steady("write", 1000.0, 1, 1000)
     };
     assert_eq!(standing(&closed(2)), standing(&paced));
+}
+
+#[test]
+fn a_real_time_thread_follows_answers_while_few_are_in_flight() {
+    let followed = |in_flight, raise_priority| {
+        let phase = Phase {
+            in_flight,
+            ..closed(3000)
+        };
+        let plan = RunPlan {
+            raise_priority,
+            ..plan(&phase, 1000)
+        };
+        let mut endpoint = Virtual::new(|now_ns| now_ns + MS);
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| {
+                let policy = conduct(&plan, &mut endpoint).1.standing.policy;
+                (policy, endpoint.followed.get())
+            });
+            run.join().expect("a run")
+        })
+    };
+    let (policy, count) = followed(8, true);
+    assert_eq!(policy == SchedulingPolicy::RoundRobin, count > 0);
+    assert_eq!(followed(9, true).1, 0);
+    assert_eq!(followed(1, false).1, 0);
 }
