@@ -9,6 +9,7 @@ mod journals;
 mod levels;
 mod lives;
 pub(crate) mod null;
+mod null_live;
 mod pairs;
 mod proof;
 
@@ -39,7 +40,7 @@ struct Call<'a> {
 type Generator = fn(&Call<'_>) -> Result<String, Box<dyn Error>>;
 
 /// Every kind of block.
-const GENERATORS: [(&str, Generator); 11] = [
+const GENERATORS: [(&str, Generator); 12] = [
     ("proof", proof::text),
     ("stress", journals::stress),
     ("believe", journals::believe),
@@ -49,6 +50,7 @@ const GENERATORS: [(&str, Generator); 11] = [
     ("lives", lives::text),
     ("pairs", pairs::text),
     ("null", null::text),
+    ("null-live", null_live::text),
     ("doubts", doubts::text),
     ("former", former::text),
 ];

@@ -4,6 +4,7 @@
 use super::{Behind, Caution, Difference, LEAST_PAIRS, LeftOut, Pair, RunFacts};
 use crate::doubt::{DoubtKind, Verdict};
 use crate::result::PhaseResult;
+use crate::sample::SchedulingPolicy;
 use std::collections::BTreeMap;
 
 /// One life of the processes of one side, with its runs in the order in which they began.
@@ -200,6 +201,11 @@ fn facts<'r>(runs: impl Iterator<Item = &'r RunFacts<'r>>) -> Vec<(String, Vec<S
                 None => "closed loop".to_owned(),
             };
             add(&format!("{RATE}{}", phase.name), &rate);
+            let priority = match phase.standing.policy {
+                SchedulingPolicy::RoundRobin => "real-time",
+                SchedulingPolicy::Fair => "ordinary",
+            };
+            add(&format!("{PRIORITY}{}", phase.name), priority);
         }
     }
     found
@@ -207,6 +213,9 @@ fn facts<'r>(runs: impl Iterator<Item = &'r RunFacts<'r>>) -> Vec<(String, Vec<S
 
 /// How facts about rates begin; the phase follows.
 const RATE: &str = "rate of ";
+
+/// How facts about the generator's priority begin; the phase follows.
+const PRIORITY: &str = "generator priority in ";
 
 /// What the sides differ in, and what each side alone is not of one kind in.
 pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>) {
@@ -259,6 +268,8 @@ fn caution_of(difference: &Difference) -> Option<Caution> {
     }
     let cure = if what.starts_with(RATE) {
         "give both sides the same --rate: times at different rates are not comparable"
+    } else if what.starts_with(PRIORITY) {
+        "run both sides as the same user with the same rights: an ordinary generator waits for the nodes' processors"
     } else if what == super::CLASS_ARCHIVE {
         "use the class-data archive on both sides or on neither"
     } else if what == super::JDK {

@@ -10,7 +10,7 @@ use crate::doubt::{Doubt, DoubtKind, Verdict};
 use crate::histogram::Histogram;
 use crate::result::{Around, Distribution, OperationResult, PhaseResult, RunResult};
 use crate::run_plan::Pacing;
-use crate::sample::Standing;
+use crate::sample::{SchedulingPolicy, Standing};
 use crate::seed::Seed;
 use crate::stats::Draw;
 use std::collections::BTreeMap;
@@ -416,8 +416,10 @@ fn cautions_say_what_stands_against_it() {
     a.iter_mut()
         .chain(&mut b)
         .for_each(|run| run.verdict = Verdict::Caution);
-    b.iter_mut()
-        .for_each(|run| run.phases[0].rate_per_s = Some(1500.0));
+    for run in &mut b {
+        run.phases[0].rate_per_s = Some(1500.0);
+        run.phases[0].standing.policy = SchedulingPolicy::RoundRobin;
+    }
     let kind = DoubtKind::ArchiveMix;
     doubt(&mut a[0], kind);
     let [mut a, mut b] = in_turn(&a, &b);
@@ -459,8 +461,11 @@ fn cautions_say_what_stands_against_it() {
       use the class-data archive on both sides or on neither
     the sides differ in rate of write: 2000/s and 1500/s
       give both sides the same --rate: times at different rates are not comparable
+    the sides differ in generator priority in write: ordinary and real-time
+      run both sides as the same user with the same rights: an ordinary generator waits for the nodes' processors
     class archive: yes / no
     rate of write: 2000/s / 1500/s
+    generator priority in write: ordinary / real-time
     heap: 1G, 2G / 2G
     "#);
 }
