@@ -16,7 +16,7 @@ const SOCKET_FROM_DAY: &str = "2026-11-26";
 const SENTENCE: &str = "Measured with an earlier load generator: operations started at the driver's call, not at the socket.";
 
 /// Blocks whose figures are not of the generator's operations: generators, and templates of `proof`.
-const OF_SOMETHING_ELSE: [&str; 18] = [
+const OF_SOMETHING_ELSE: [&str; 19] = [
     "believe-busy",
     "cluster3",
     "count",
@@ -24,6 +24,7 @@ const OF_SOMETHING_ELSE: [&str; 18] = [
     "idle",
     "like",
     "null",
+    "null-live",
     "populate",
     "report",
     "reset",
