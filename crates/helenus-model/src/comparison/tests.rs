@@ -437,17 +437,11 @@ fn cautions_say_what_stands_against_it() {
     a[3].facts.push(fact("heap", "1G"));
     a[4].facts.push(fact("heap", "2G"));
     let found = compare(&a, &b, &options(&[])).unwrap();
-    let lines: Vec<String> = found
-        .cautions
-        .iter()
-        .map(|c| format!("{}\n  {}", c.text, c.cure))
-        .chain(
-            found
-                .differences
-                .iter()
-                .map(|d| format!("{}: {} / {}", d.what, d.a, d.b)),
-        )
-        .collect();
+    let cautions = found.cautions.iter();
+    let cautions = cautions.map(|c| format!("{}\n  {}", c.text, c.cure));
+    let differences = found.differences.iter();
+    let differences = differences.map(|d| format!("{}: {} / {}", d.what, d.a, d.b));
+    let lines: Vec<String> = cautions.chain(differences).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     all of one side ran before all of the other: drift over time counts as their difference
       run the two sides in turn: helenus compare --ab
