@@ -269,7 +269,7 @@ fn caution_of(difference: &Difference) -> Option<Caution> {
     let cure = if what.starts_with(RATE) {
         "give both sides the same --rate: times at different rates are not comparable"
     } else if what.starts_with(PRIORITY) {
-        "run both sides as the same user with the same rights: an ordinary generator waits for the nodes' processors"
+        "run both sides as the same user with the same rights: a generator of ordinary priority waits while nodes use all processors"
     } else if what == super::CLASS_ARCHIVE {
         "use the class-data archive on both sides or on neither"
     } else if what == super::JDK {

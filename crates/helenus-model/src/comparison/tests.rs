@@ -456,7 +456,7 @@ fn cautions_say_what_stands_against_it() {
     the sides differ in rate of write: 2000/s and 1500/s
       give both sides the same --rate: times at different rates are not comparable
     the sides differ in generator priority in write: ordinary and real-time
-      run both sides as the same user with the same rights: an ordinary generator waits for the nodes' processors
+      run both sides as the same user with the same rights: a generator of ordinary priority waits while nodes use all processors
     class archive: yes / no
     rate of write: 2000/s / 1500/s
     generator priority in write: ordinary / real-time
