@@ -34,6 +34,7 @@ use helenus_cluster::lock;
 use helenus_cluster::scan::{ScanPlace, ScanTable};
 use helenus_load::endpoint::EndpointError;
 use helenus_model::consistency::Consistency;
+use helenus_model::cql::CqlType;
 use helenus_model::format::Format;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
@@ -128,8 +129,9 @@ pub struct LoadRequest {
     pub journal: PathBuf,
     /// Forget what an interrupted load has done.
     pub restart: bool,
-    /// Whether a non-frozen list is written: a repeated write must be dated later than the one before.
-    pub has_lists: bool,
+    /// By target: whether its column keeps each element of a collection, or field of a user type, in a cell. An empty value
+    /// is null there.
+    pub multi_cell: Vec<bool>,
     /// How the file and the table are compared at the end.
     pub verify: Verify,
     /// Seconds since 1970 in microseconds, now.
@@ -137,6 +139,16 @@ pub struct LoadRequest {
 }
 
 impl LoadRequest {
+    fn is_multi_cell(&self, target: usize) -> bool {
+        self.multi_cell.get(target) == Some(&true)
+    }
+
+    /// Whether a non-frozen list is written: a repeated write must be dated later than the one before.
+    fn has_lists(&self) -> bool {
+        let mut targets = self.mapping.targets.iter().enumerate();
+        targets.any(|(at, target)| matches!(target.ty, CqlType::List(_)) && self.is_multi_cell(at))
+    }
+
     /// How many of the first `rows` rows are loaded by it.
     fn own(&self, rows: u64) -> u64 {
         self.part.map_or(rows, |part| part.below(rows))

@@ -25,6 +25,11 @@ const PACKAGE_ROWS: usize = 4_096;
 /// What an attempt after an interrupt is dated later, in microseconds, where lists are written.
 const LATER_US: i64 = 1_000;
 
+/// Microseconds between the dates of two rows; more where lists are written, whose repeated writes are dated later. A load sends
+/// fewer rows than that a second, so none is dated after its write.
+const APART_US: i64 = 1;
+const LISTS_APART_US: i64 = 4;
+
 /// Rows with the place behind them.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
@@ -66,6 +71,8 @@ fn has_order(ty: &CqlType) -> bool {
 struct Gatherer<'a> {
     request: &'a LoadRequest,
     start_us: i64,
+    later_us: i64,
+    apart_us: i64,
     cells: Vec<Vec<u8>>,
     partition: Vec<u8>,
     /// Whether the cells are those of this record: not where its first row was rejected.
@@ -125,16 +132,18 @@ fn gather(
     journal: &LoadJournal,
     to: &SyncSender<Result<Chunk, IngestError>>,
 ) -> Result<(), IngestError> {
-    let later = match request.has_lists {
-        true => i64::from(journal.resumed) * LATER_US,
-        false => 0,
+    let (later_us, apart_us) = match request.has_lists() {
+        true => (i64::from(journal.resumed) * LATER_US, LISTS_APART_US),
+        false => (0, APART_US),
     };
     let mapping = &request.mapping;
     let targets = || mapping.targets.iter();
     let varies: Vec<bool> = targets().map(|target| target.expr.varies()).collect();
     let mut gatherer = Gatherer {
         request,
-        start_us: journal.start_us + later,
+        start_us: journal.start_us,
+        later_us,
+        apart_us,
         cells: vec![Vec::new(); request.mapping.targets.len()],
         partition: Vec::new(),
         known: false,
@@ -252,11 +261,12 @@ impl Gatherer<'_> {
             package.values.extend_from_slice(cell);
         }
         let dated = dated.unwrap_or_else(|| {
-            self.start_us
-                .saturating_add(i64::try_from(after.rows).unwrap_or(i64::MAX))
+            let rows = i64::try_from(after.rows).unwrap_or(i64::MAX);
+            let since = rows.saturating_mul(self.apart_us);
+            self.start_us.saturating_add(since)
         });
         package.values.put_i32(8);
-        package.values.put_i64(dated);
+        package.values.put_i64(dated.saturating_add(self.later_us));
         package.ends.push(package.values.len());
         lines.push(after.line);
         self.rows += 1;

@@ -171,7 +171,7 @@ fn gentleness(request: &LoadRequest) -> Gentleness {
 
 /// The rows of the file that are compared.
 struct FileSide<'a> {
-    mapping: &'a Mapping,
+    request: &'a LoadRequest,
     sample: Option<&'a Sample>,
     hash: RowHash,
     distinct: Distinct,
@@ -187,7 +187,7 @@ impl<'a> FileSide<'a> {
         let mapping = &request.mapping;
         let partition = mapping.partition.iter();
         Self {
-            mapping,
+            request,
             sample,
             hash: RowHash::new(mapping.targets.iter().map(|target| target.name.as_str())),
             distinct: Distinct::new(folder),
@@ -202,7 +202,7 @@ impl<'a> FileSide<'a> {
     fn row(&mut self, values: &[Option<CqlValue>], first: bool) -> io::Result<()> {
         if let Some(sample) = self.sample {
             if first || self.varies {
-                let token = token(self.mapping, values);
+                let token = token(&self.request.mapping, values);
                 self.inside = token.is_some_and(|token| sample.contains(token));
             }
             if !self.inside {
@@ -210,8 +210,11 @@ impl<'a> FileSide<'a> {
             }
         }
         self.rows += 1;
-        let cells: Vec<Option<CqlValue>> = values.iter().map(stored).collect();
-        let keys = self.mapping.targets.iter().zip(&cells);
+        let cells = values.iter().enumerate();
+        let cells: Vec<Option<CqlValue>> = cells
+            .map(|(at, value)| stored(value, self.request.is_multi_cell(at)))
+            .collect();
+        let keys = self.request.mapping.targets.iter().zip(&cells);
         let key: Vec<Option<CqlValue>> = keys
             .map(|(target, cell)| cell.clone().filter(|_| target.key))
             .collect();
@@ -225,7 +228,7 @@ impl<'a> FileSide<'a> {
 fn token(mapping: &Mapping, values: &[Option<CqlValue>]) -> Option<i64> {
     let parts = mapping.partition.iter().map(|at| {
         let mut bytes = Vec::new();
-        let value = stored(&values[*at])?;
+        let value = stored(&values[*at], false)?;
         encode_value(&mapping.targets[*at].ty, &value, &mut bytes).ok()?;
         Some(bytes)
     });
@@ -321,10 +324,10 @@ fn sampled_side(
     Ok(read.complete.then_some(side))
 }
 
-/// A value as the server gives it back.
-fn stored(value: &Option<CqlValue>) -> Option<CqlValue> {
+/// A value as the server gives it back: where each part has a cell, nothing is left of a value without parts.
+fn stored(value: &Option<CqlValue>, multi_cell: bool) -> Option<CqlValue> {
     let value = value.clone()?.canonical(&order::compare);
-    (!value.is_as_null()).then_some(value)
+    (!(multi_cell && value.is_as_null())).then_some(value)
 }
 
 #[cfg(test)]

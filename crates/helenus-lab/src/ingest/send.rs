@@ -65,7 +65,8 @@ struct Sender<'a> {
     free: Vec<usize>,
     in_flight: usize,
     limit: Limit,
-    success: Instant,
+    /// Since when no write has succeeded, though some were sent; none after a success.
+    failing: Option<Instant>,
     repeated: u64,
 }
 
@@ -94,7 +95,7 @@ pub(super) fn send(
         free: Vec::new(),
         in_flight: 0,
         limit: Limit::new(endpoints.len(), request.in_flight),
-        success: Instant::now(),
+        failing: None,
         repeated: 0,
     };
     let sent = sender.run(&gathering.chunks, cancel, events);
@@ -220,7 +221,7 @@ impl Sender<'_> {
         };
         match ended.result {
             Ok(()) => {
-                self.success = Instant::now();
+                self.failing = None;
                 self.limit.answered(work.lines.len(), since.elapsed());
                 self.done(work.chunk);
                 Ok(())
@@ -270,7 +271,8 @@ impl Sender<'_> {
 
     /// The nodes cannot take it now: fewer are sent, and this one later.
     fn again(&mut self, mut work: Work, fault: &Fault) -> Result<(), IngestError> {
-        if self.success.elapsed() >= PATIENCE {
+        let failing = self.failing.get_or_insert_with(Instant::now);
+        if failing.elapsed() >= PATIENCE {
             return Err(IngestError::Silent {
                 seconds: PATIENCE.as_secs(),
                 last: fault.message.clone(),
@@ -280,7 +282,7 @@ impl Sender<'_> {
         let pause = PAUSE.0 * 2_u32.saturating_pow(work.tries.min(10));
         work.tries += 1;
         self.repeated += 1;
-        if self.request.has_lists {
+        if self.request.has_lists() {
             date_later(&mut work.package);
         }
         let until = Instant::now() + pause.min(PAUSE.1);

@@ -62,7 +62,7 @@ pub(crate) fn request(files: &[PathBuf]) -> LoadRequest {
         rejected: PathBuf::new(),
         journal: PathBuf::new(),
         restart: false,
-        has_lists: false,
+        multi_cell: Vec::new(),
         verify: Verify::None,
         now_us: 0,
     }
@@ -278,6 +278,63 @@ fn elements_that_are_wrong_at_first_leave_the_record_whole() {
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert!(lines[2].starts_with("3 id! "), "{lines:?}");
     assert_eq!(lines[3..], ["4 -2147483648 B None", "5 -2147483647 B None"]);
+}
+
+#[test]
+fn parts_agree_on_a_record_that_is_wrong_in_two_ways() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ranges.csv");
+    let below = i64::from(i32::MIN) - 1;
+    // The first element is too small, and none of them has a note that is a number.
+    let text = format!("{below},{},A,x\n1,20000,B,2\n", below + 2);
+    fs_err::write(&file, text).expect("writes");
+    let mut table = table();
+    table.columns.push(TableColumn {
+        name: "note".into(),
+        cql_type: CqlType::Int,
+        kind: ColumnKind::Regular,
+    });
+    let wishes = Wishes {
+        fields: ["from", "to", "city", "note"].map(str::to_owned).to_vec(),
+        expand: Some("id: int_range(from, to)".to_owned()),
+        ..Wishes::default()
+    };
+    let mut whole = request(&[file]);
+    whole.mapping = Mapping::new(&table, &wishes).expect("a mapping");
+    let all = steps(&whole, Place::default());
+    assert!(all[0].0.starts_with("1 note! "), "{}", all[0].0);
+    let mut together = Vec::new();
+    for number in 1..=2 {
+        let part = Some(Part { number, of: 2 });
+        let request = LoadRequest {
+            part,
+            ..whole.clone()
+        };
+        together.extend(steps(&request, Place::default()));
+    }
+    together.sort_by_key(|(_, place)| place.rows);
+    assert!(together == all);
+}
+
+#[test]
+fn a_header_may_come_after_empty_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, second) = (folder.path().join("1.csv"), folder.path().join("2.csv"));
+    fs_err::write(&first, "\n\nid,city\n1,a\n\n2,b\n").expect("writes");
+    fs_err::write(&second, "\r\nid,city\n3,c\n").expect("writes");
+    let names = header(&first, &Dialect::CSV, None).expect("a header");
+    assert_eq!(names, ["id", "city"]);
+    let mut request = request(&[first, second]);
+    request.shape = Shape::Delimited {
+        dialect: Dialect::CSV,
+        header: Some(names),
+        nulls: Vec::new(),
+    };
+    let whole = steps(&request, Place::default());
+    assert_eq!(lines(&whole), ["1 1 a None", "2 2 b None", "3 3 c None"]);
+    for (at, (_, place)) in whole.iter().enumerate() {
+        assert!(steps(&request, *place) == whole[at + 1..], "{at}");
+    }
 }
 
 #[test]

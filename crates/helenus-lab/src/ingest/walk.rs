@@ -56,6 +56,7 @@ pub(super) fn walk(
         dated: None,
         element: String::new(),
         place: from,
+        header: from.offset == 0,
     };
     for (at, path) in request.files.iter().enumerate().skip(from.file) {
         if at > from.file {
@@ -66,6 +67,7 @@ pub(super) fn walk(
                 element: 0,
                 ..walker.place
             };
+            walker.header = true;
         }
         let shorter = || IngestError::Changed(format!("{} is shorter", path.display()));
         let goes_on = if let Shape::Parquet(names) = &request.shape {
@@ -116,6 +118,8 @@ struct Walker<'a> {
     dated: Option<i64>,
     element: String,
     place: Place,
+    /// Whether the next record of this file is its first.
+    header: bool,
 }
 
 impl Walker<'_> {
@@ -258,6 +262,7 @@ impl Walker<'_> {
         raw: Raw<'_>,
         taker: &mut Taker<'_>,
     ) -> Result<bool, IngestError> {
+        self.header = false;
         if !self.takes() {
             self.place.rows += 1;
             return Ok(true);
@@ -296,7 +301,7 @@ impl Walker<'_> {
                 if fields.is_empty() {
                     return Ok(true);
                 }
-                if let (Some(names), 0) = (header, self.place.line) {
+                if let (true, Some(names)) = (std::mem::take(&mut self.header), header) {
                     return self.header(fields, names).map(|()| true);
                 }
                 match fields.record(nulls) {
@@ -431,13 +436,20 @@ impl Walker<'_> {
             row: self.place.rows,
             start_us: self.start_us,
         };
-        for (at, target) in mapping.targets.iter().enumerate() {
-            if first || target.expr.varies() {
-                self.values[at] = mapping.value(at, &given)?;
+        // What is wrong in all rows of a record comes first, so that each part of a load meets it at the same row.
+        for varying in [false, true] {
+            if !varying && !first {
+                continue;
             }
-        }
-        if first || mapping.timestamp.as_ref().is_some_and(Expr::varies) {
-            self.dated = mapping.dated(&given)?;
+            for (at, target) in mapping.targets.iter().enumerate() {
+                if target.expr.varies() == varying {
+                    self.values[at] = mapping.value(at, &given)?;
+                }
+            }
+            let is_dated_so = |expr: &Expr| expr.varies() == varying;
+            if mapping.timestamp.as_ref().is_some_and(is_dated_so) {
+                self.dated = mapping.dated(&given)?;
+            }
         }
         Ok(())
     }

@@ -220,7 +220,9 @@ impl<'a, F: Forms> Output<'a, F> {
             }
         }
         let last = files.last_key_value();
-        let number = last.map_or(1, |(number, file)| number + u32::from(file.whole));
+        // Behind a whole file another one comes only where files have a size.
+        let sized = matches!(names.request.split, Split::Bytes(_));
+        let number = last.map_or(1, |(number, file)| number + u32::from(file.whole && sized));
         let (rows, checksum) = sums(marks);
         Ok(Self {
             names,

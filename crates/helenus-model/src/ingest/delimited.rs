@@ -28,6 +28,23 @@ impl Dialect {
         quote: None,
         backslash: true,
     };
+
+    /// Whether null can be written as this word, and a text that is the same word differently.
+    pub fn can_write_null_as(&self, word: &str) -> bool {
+        let separates = |byte: u8| {
+            byte == self.delimiter || Some(byte) == self.quote || byte < b' ' && byte != b'\t'
+        };
+        let plain = !word.bytes().any(separates);
+        match self.backslash {
+            true => word == "\\N" || plain && !word.contains('\\') && escapable(word).is_some(),
+            false => plain,
+        }
+    }
+}
+
+/// The first byte of a word that a backslash leaves as it is, which makes the word a text.
+fn escapable(word: &str) -> Option<usize> {
+    word.bytes().position(|byte| !b"Ntnrbfv".contains(&byte))
 }
 
 /// What stands at the beginning of some bytes.
@@ -58,6 +75,8 @@ enum Written {
     /// With characters behind backslashes, so that it is no word for null.
     Escaped,
     Quoted,
+    /// With a NUL that nothing protects.
+    Zero,
 }
 
 impl Fields {
@@ -74,13 +93,13 @@ impl Fields {
     /// The fields as text; those that are one of `nulls`, and were neither quoted nor escaped, are null.
     ///
     /// # Errors
-    /// The place of a field, counted from 0, that is not UTF-8 or holds a NUL outside of quotes, and which it is.
+    /// The place of a field, counted from 0, that is not UTF-8 or holds a NUL and is neither quoted nor escaped.
     pub fn record(&self, nulls: &[String]) -> Result<Record<'_>, (usize, &'static str)> {
         let mut from = 0;
         let ends = self.ends.iter().enumerate();
         ends.map(|(at, (end, written))| {
             let bytes = &self.bytes[std::mem::replace(&mut from, *end)..*end];
-            if *written != Written::Quoted && bytes.contains(&0) {
+            if *written == Written::Zero {
                 return Err((at, "a NUL byte outside of quotes"));
             }
             let text = std::str::from_utf8(bytes).map_err(|_| (at, "not UTF-8"))?;
@@ -134,7 +153,7 @@ pub fn cut(bytes: &[u8], last: bool, dialect: &Dialect, fields: &mut Fields) -> 
                     at += 1;
                     continue;
                 };
-                if next != b'N' {
+                if next != b'N' && written != Written::Zero {
                     written = Written::Escaped;
                 }
                 match next {
@@ -167,6 +186,10 @@ pub fn cut(bytes: &[u8], last: bool, dialect: &Dialect, fields: &mut Fields) -> 
                 (written, start) = (Written::Bare, true);
                 at += 1;
                 continue;
+            }
+            0 => {
+                written = Written::Zero;
+                fields.bytes.push(0);
             }
             plain => fields.bytes.push(plain),
         }
@@ -214,8 +237,14 @@ pub fn put_field(text: Option<&str>, dialect: &Dialect, nulls: &[String], out: &
         return;
     };
     if dialect.backslash {
-        for byte in text.bytes() {
+        let is_null_word = nulls.iter().any(|null| null == text && null != "\\N");
+        let escaped = is_null_word.then(|| escapable(text)).flatten();
+        for (at, byte) in text.bytes().enumerate() {
+            if escaped == Some(at) {
+                out.push(b'\\');
+            }
             match byte {
+                0 => out.extend_from_slice(b"\\\0"),
                 b'\\' => out.extend_from_slice(b"\\\\"),
                 b'\t' => out.extend_from_slice(b"\\t"),
                 b'\n' => out.extend_from_slice(b"\\n"),

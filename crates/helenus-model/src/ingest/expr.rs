@@ -88,6 +88,18 @@ impl Expr {
         }
     }
 
+    /// Whether its text is the file's own: not one that was computed, or that stands in the command.
+    pub(super) fn is_of_fields(&self) -> bool {
+        match self {
+            Self::Field(_) => true,
+            Self::Split(of, ..) => of.is_of_fields(),
+            Self::Concat(all) => all.iter().any(Self::is_of_fields),
+            Self::Element | Self::Constant(_) | Self::Now | Self::Uuid { .. } | Self::Cast(..) => {
+                false
+            }
+        }
+    }
+
     /// Its text for a row; none for null.
     ///
     /// # Errors

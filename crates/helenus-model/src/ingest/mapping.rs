@@ -85,6 +85,16 @@ pub enum MappingError {
         /// The nearest, as words.
         near: String,
     },
+    /// Two fields that one column would take.
+    #[error("two fields are named like column {column}: {first:?} and {second:?}")]
+    Twice {
+        /// The column.
+        column: String,
+        /// The field that comes first.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// Columns of the key that nothing goes into.
     #[error("no field is mapped to {columns} of the primary key of {table}")]
     Key {
@@ -111,6 +121,9 @@ impl MappingError {
             Self::Column { .. } => "`helenus cqlsh -e 'DESCRIBE TABLE …'` shows its columns",
             Self::Field { .. } => {
                 "name the file's fields with --columns if it has no header; --map 'COLUMN=FIELD' maps one, --skip FIELD ignores it"
+            }
+            Self::Twice { .. } => {
+                "--map 'COLUMN=$N' takes the N-th field, and the other one is not read"
             }
             Self::Key { .. } => {
                 "--map 'COLUMN=EXPRESSION' gives it a field, a 'constant' or uuid()"
@@ -196,6 +209,7 @@ impl Mapping {
                 None => return Err(wrong("--skip", format!("there is no field {name:?}"))),
             }
         }
+        let mut by_name: Vec<Option<usize>> = vec![None; table.columns.len()];
         for (at, field) in wishes.fields.iter().enumerate() {
             if wishes.skipped.contains(field) {
                 continue;
@@ -204,9 +218,20 @@ impl Mapping {
                 .place(field)
                 .or_else(|| table.place(&field.to_lowercase()));
             match place {
-                Some(place) => {
-                    exprs[place].get_or_insert(Expr::Field(at));
-                }
+                Some(place) => match (&exprs[place], by_name[place]) {
+                    (None, _) => {
+                        exprs[place] = Some(Expr::Field(at));
+                        by_name[place] = Some(at);
+                    }
+                    (_, Some(first)) if !used.contains(&at) => {
+                        return Err(MappingError::Twice {
+                            column: table.columns[place].name.clone(),
+                            first: wishes.fields[first].clone(),
+                            second: field.clone(),
+                        });
+                    }
+                    _ => {}
+                },
                 None if wishes.lenient || used.contains(&at) => {}
                 None => {
                     return Err(MappingError::Field {
@@ -323,14 +348,24 @@ impl Mapping {
         let value = match text {
             None => None,
             Some(text) => {
-                let value = CqlValue::read(&target.ty, &text, self.habits);
+                // What is not the file's own is written as programs write it.
+                let habits = match target.expr.is_of_fields() {
+                    true => self.habits,
+                    false => Habits::default(),
+                };
+                let value = CqlValue::read(&target.ty, &text, habits);
                 Some(value.map_err(|error| wrong(error.to_string()))?)
             }
         };
+        let is_empty = match &value {
+            Some(CqlValue::Text(text) | CqlValue::Ascii(text)) => text.is_empty(),
+            Some(CqlValue::Blob(bytes) | CqlValue::Custom(bytes)) => bytes.is_empty(),
+            _ => false,
+        };
         match value {
             None if target.key => Err(wrong("a key cannot be null".to_owned())),
-            Some(CqlValue::Text(text) | CqlValue::Ascii(text))
-                if text.is_empty()
+            Some(_)
+                if is_empty
                     && self.partition.len() == 1
                     && self.targets[self.partition[0]].name == target.name =>
             {

@@ -2,6 +2,7 @@
 
 use super::delimited::{Cut, Dialect, Fields, cut, put_field};
 use super::*;
+use crate::cql::read::Habits;
 use crate::cql::{CqlType, CqlValue};
 use crate::table::{ColumnKind, Table, TableColumn};
 use proptest::prelude::*;
@@ -82,9 +83,44 @@ fn a_text_that_looks_like_the_null_word_is_a_text() {
     let mut bytes = Vec::new();
     put_field(Some("\\N"), &Dialect::TSV, &["\\N".to_owned()], &mut bytes);
     assert_eq!(cut_all(&bytes, &Dialect::TSV), [Ok(some(&["\\N"]))]);
-    // Zeros are refused behind backslashes, too.
-    let zero = cut_all(b"\\t\0\n", &Dialect::TSV);
-    assert_eq!(zero, [Err("a NUL byte outside of quotes")]);
+    // A backslash protects the zero that it stands before, and no other.
+    for bytes in [&b"\\t\0\n"[..], b"\0\\t\n"] {
+        let zero = cut_all(bytes, &Dialect::TSV);
+        assert_eq!(zero, [Err("a NUL byte outside of quotes")]);
+    }
+}
+
+#[test]
+fn a_text_that_is_another_null_word_is_a_text() {
+    for word in ["NULL", "-", "\u{e4}"] {
+        assert!(Dialect::TSV.can_write_null_as(word), "{word}");
+        let nulls = [word.to_owned()];
+        let mut line = Vec::new();
+        put_field(Some(word), &Dialect::TSV, &nulls, &mut line);
+        line.push(b'\t');
+        put_field(None, &Dialect::TSV, &nulls, &mut line);
+        line.push(b'\t');
+        put_field(Some("a\0b"), &Dialect::TSV, &nulls, &mut line);
+        let mut fields = Fields::default();
+        assert_eq!(
+            cut(&line, true, &Dialect::TSV, &mut fields),
+            Cut::Record(line.len())
+        );
+        let record = fields.record(&nulls).expect("texts");
+        let texts: Vec<Option<&str>> = record.iter().map(Option::as_deref).collect();
+        assert_eq!(texts, [Some(word), None, Some("a\0b")]);
+    }
+    for (dialect, word) in [
+        (Dialect::TSV, ""),
+        (Dialect::TSV, "nb"),
+        (Dialect::TSV, "a\tb"),
+        (Dialect::TSV, "\\x"),
+        (Dialect::CSV, "a,b"),
+        (Dialect::CSV, "\"null\""),
+    ] {
+        assert!(!dialect.can_write_null_as(word), "{word:?}");
+    }
+    assert!(Dialect::CSV.can_write_null_as("") && Dialect::TSV.can_write_null_as("\\N"));
 }
 
 #[test]
@@ -329,4 +365,56 @@ proptest! {
         let _either = serde_json::from_str::<LoadJournal>(&text);
         prop_assert!(serde_json::from_slice::<LoadJournal>(&journal.as_bytes()[..at]).is_err());
     }
+}
+
+#[test]
+fn habits_are_those_of_the_file() {
+    let column = |name: &str, cql_type, kind| TableColumn {
+        name: name.into(),
+        cql_type,
+        kind,
+    };
+    let table = Table {
+        keyspace: "k".into(),
+        name: "t".into(),
+        columns: vec![
+            column("id", CqlType::Blob, ColumnKind::Partition),
+            column("at", CqlType::Double, ColumnKind::Clustering),
+            column("price", CqlType::Double, ColumnKind::Regular),
+            column("fixed", CqlType::Double, ColumnKind::Regular),
+        ],
+    };
+    let text = |text: &str| text.to_owned();
+    let mut wishes = Wishes {
+        fields: vec![text("id"), text("price")],
+        maps: vec![(text("fixed"), text("'2.5'"))],
+        expand: Some(text("at: number_range(1, 2, 0.5)")),
+        habits: Habits {
+            decimal_comma: true,
+        },
+        ..Wishes::default()
+    };
+    let mapping = Mapping::new(&table, &wishes).expect("a mapping");
+    let fields = ["0x", "1.234,5"].map(|field| Some(Cow::Borrowed(field)));
+    let given = RowInput {
+        fields: &fields,
+        element: Some("1.5"),
+        row: 0,
+        start_us: 0,
+    };
+    let wrong = mapping.value(0, &given).expect_err("an empty key");
+    assert_eq!(wrong.why, "a partition key of one column cannot be empty");
+    for (target, wanted) in [(1, 1.5), (2, 1234.5), (3, 2.5)] {
+        let value = mapping.value(target, &given);
+        assert_eq!(value, Ok(Some(CqlValue::Double(wanted))));
+    }
+    // Two fields of one name: only one could be stored.
+    wishes.fields.push(text("PRICE"));
+    let error = Mapping::new(&table, &wishes).expect_err("two fields");
+    assert_eq!(
+        error.to_string(),
+        "two fields are named like column price: \"price\" and \"PRICE\""
+    );
+    wishes.maps.push((text("price"), text("$3")));
+    assert!(Mapping::new(&table, &wishes).is_ok());
 }

@@ -157,6 +157,10 @@ fn request(
             usage(text, "take one ASCII character, such as ';'")
         })?;
     }
+    if flags.decimal_comma && format == "jsonl" {
+        let text = "--decimal-comma is about text, and JSON writes numbers with a point";
+        return Err(usage(text.to_owned(), "leave it out"));
+    }
     let from_layout = layout.map(|layout| layout.columns());
     let named = !flags.columns.is_empty() || layout.is_some();
     let all_columns = || described.columns.iter().map(|c| c.name.clone()).collect();
@@ -237,7 +241,7 @@ fn request(
         files,
         shape,
         encoding,
-        has_lists: has_lists(&mapping, context, cluster, table)?,
+        multi_cell: multi_cell(&mapping, context, cluster, table)?,
         mapping,
         ttl_s: ttl,
         part: flags.part,
@@ -268,13 +272,13 @@ fn request(
     })
 }
 
-/// Whether a list that is not frozen is written.
-fn has_lists(
+/// By target, whether it is of a type that is not frozen and has parts.
+fn multi_cell(
     mapping: &Mapping,
     context: &Context,
     cluster: &str,
     table: &ScanTable,
-) -> Result<bool, CommandError> {
+) -> Result<Vec<bool>, CommandError> {
     let state = context.clusters.load(cluster)?;
     let mut client = shell::connect(&state, None)?;
     let text = |text: &str| Some(CqlValue::Text(text.to_owned()));
@@ -284,12 +288,24 @@ fn has_lists(
         Consistency::One,
     );
     let rows = rows.map_err(|error| CommandError::of(code::CLUSTER, &error))?;
-    let written = |name: &str| mapping.targets.iter().any(|target| target.name == name);
-    Ok((0..rows.len()).any(|row| {
-        let name = rows.text(row, "column_name").unwrap_or_default();
-        let ty = rows.text(row, "type").unwrap_or_default();
-        ty.starts_with("list<") && written(&name)
-    }))
+    let is_frozen = |name: &str| {
+        let mut rows_of = (0..rows.len()).filter(|row| {
+            let column = rows.text(*row, "column_name");
+            column.as_deref() == Some(name)
+        });
+        let ty = rows_of.next().and_then(|row| rows.text(row, "type"));
+        ty.is_some_and(|ty| ty.starts_with("frozen<"))
+    };
+    let targets = mapping.targets.iter();
+    let multi_cell = targets.map(|target| {
+        use helenus_model::cql::CqlType as T;
+        let has_parts = matches!(
+            target.ty,
+            T::List(_) | T::Set(_) | T::Map(..) | T::Udt { .. }
+        );
+        has_parts && !is_frozen(&target.name)
+    });
+    Ok(multi_cell.collect())
 }
 
 /// What would be written.

@@ -62,11 +62,21 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
     let place = place(&flags.place, context)?;
     let table = look(&place, &flags.table)?;
     let columns = columns(flags, &table)?;
-    let null = |word: &str| flags.null.clone().unwrap_or_else(|| word.to_owned());
+    let delimited = |dialect: Dialect, word: &str| {
+        let word = flags.null.as_deref().unwrap_or(word);
+        if !dialect.can_write_null_as(word) {
+            let text = format!("null cannot be written as {word:?} in {format}");
+            return Err(CommandError::new(code::USAGE, text).hint(
+                "a text could look the same: use another word, or csv, which quotes texts"
+                    .to_owned(),
+            ));
+        }
+        Ok(Writing::Delimited(dialect, word.to_owned()))
+    };
     let writing = match format {
         "jsonl" => Writing::JsonLines(columns.clone()),
-        "tsv" => Writing::Delimited(Dialect::TSV, null("\\N")),
-        _ => Writing::Delimited(Dialect::CSV, null("")),
+        "tsv" => delimited(Dialect::TSV, "\\N")?,
+        _ => delimited(Dialect::CSV, "")?,
     };
     let progress = ui.progress(&format!("unloading {}", table.name()));
     let mut events = |event: ScanEvent| {

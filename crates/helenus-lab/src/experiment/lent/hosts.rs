@@ -20,8 +20,12 @@ pub(super) struct Hosts<'a> {
 }
 
 impl Hosts<'_> {
+    fn clusters(&self) -> HostsClusters {
+        HostsClusters::of(&self.context.paths.state)
+    }
+
     fn state(&self) -> Result<HostsState, ClusterError> {
-        Ok(HostsClusters::of(&self.context.paths.state).load(self.name)?)
+        Ok(self.clusters().load(self.name)?)
     }
 
     /// Its first address and what is there, which must be this cluster.
@@ -30,8 +34,7 @@ impl Hosts<'_> {
         let another = || LentError::Another(self.name.to_owned());
         let first = *self.endpoints.first().ok_or_else(another)?;
         let sight = guard::look(&self.context.clusters, first, &self.given.options)?;
-        let all = HostsClusters::of(&self.context.paths.state);
-        match hosts::owner(&all, &sight) {
+        match hosts::owner(&self.clusters(), &sight) {
             Some(owner) if owner.plan.name == state.plan.name => Ok((first, sight)),
             _ => Err(another().into()),
         }
@@ -57,7 +60,7 @@ impl Lender for Hosts<'_> {
     }
 
     fn lent_by(&self) -> Result<Option<String>, ClusterError> {
-        let state = HostsClusters::of(&self.context.paths.state).find(self.name)?;
+        let state = self.clusters().find(self.name)?;
         Ok(state.and_then(|state| state.lent).map(|lent| lent.by))
     }
 
@@ -94,7 +97,8 @@ impl Lender for Hosts<'_> {
             within: nodes.ready_within,
             cancel: &self.context.cancel,
         };
-        let renewed = hosts::renew(&anew, &mut self.state()?, (by, nodes.plan.clone()), see);
+        let (_lock, mut state) = self.clusters().hold(self.name)?;
+        let renewed = hosts::renew(&anew, &mut state, (by, nodes.plan.clone()), see);
         renewed.map_err(|error| match error.class() {
             Class::Cluster => LentError::Dead {
                 log: error.lines(),
@@ -113,7 +117,8 @@ impl Lender for Hosts<'_> {
             // Who stops the experiment wants the cluster back; who stops twice ends the process.
             cancel: &Cancel::default(),
         };
-        hosts::put_back(&anew, &mut self.state()?, see)
+        let (_lock, mut state) = self.clusters().hold(self.name)?;
+        hosts::put_back(&anew, &mut state, see)
     }
 
     fn nodetool(&self, words: &[String]) -> Result<(), ClusterError> {

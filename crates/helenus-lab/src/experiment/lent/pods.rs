@@ -69,7 +69,7 @@ impl Lender for Pods<'_> {
         see: &mut dyn FnMut(&str),
     ) -> Result<(), ClusterError> {
         let clusters = self.clusters();
-        let mut state = clusters.load(self.name)?;
+        let (_lock, mut state) = clusters.hold(self.name)?;
         let waits = (nodes.ready_within, &self.context.cancel);
         let kubectl = state.kubectl()?;
         let anew = (by, nodes.plan.clone());
@@ -86,7 +86,7 @@ impl Lender for Pods<'_> {
 
     fn put_back(&self, see: &mut dyn FnMut(&str)) -> Result<(), ClusterError> {
         let clusters = self.clusters();
-        let mut state = clusters.load(self.name)?;
+        let (_lock, mut state) = clusters.hold(self.name)?;
         put_back(&clusters, &mut state, see)
     }
 
@@ -99,7 +99,7 @@ impl Lender for Pods<'_> {
     }
 }
 
-/// Starts the nodes of a cluster anew as they were before an experiment took it.
+/// Starts the nodes of a cluster anew as they were before an experiment took it. The caller has its lock.
 ///
 /// # Errors
 /// They do not end, or do not serve.

@@ -295,7 +295,7 @@ fn shape(table: &ScanTable, request: &LoadRequest, columns: &Rows) -> Result<Sha
             .map(|target| Column {
                 name: target.name.clone(),
                 ty: target.ty.clone(),
-                multi_cell: is_multi_cell(&target.ty, &text(&target.name, "type")),
+                multi_cell: at(&target.name).is_some_and(|at| request.is_multi_cell(at)),
             })
             .collect()
     };
@@ -327,12 +327,6 @@ fn shape(table: &ScanTable, request: &LoadRequest, columns: &Rows) -> Result<Sha
         ttl_s: 0,
         owners: Vec::new(),
     })
-}
-
-fn is_multi_cell(ty: &helenus_model::cql::CqlType, text: &str) -> bool {
-    use helenus_model::cql::CqlType as T;
-    let can = matches!(ty, T::List(_) | T::Set(_) | T::Map(..) | T::Udt { .. });
-    can && !text.starts_with("frozen<")
 }
 
 #[cfg(test)]

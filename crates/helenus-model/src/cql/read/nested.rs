@@ -232,10 +232,11 @@ impl<'a> Reader<'a> {
     }
 
     fn tuple(&mut self, ty: &CqlType, types: &[CqlType]) -> Result<CqlValue, ReadError> {
-        let close = match (self.takes('('), self.takes('[')) {
-            (true, false) => ')',
-            (false, true) => ']',
-            _ => return Err(self.wrong(ty, "expected (")),
+        // JSON has no tuples, but arrays. Of `([1, 2], 'a')` only the first bracket is the tuple's.
+        let close = match self.takes('(') {
+            true => ')',
+            false if self.takes('[') => ']',
+            false => return Err(self.wrong(ty, "expected (")),
         };
         let mut items = Vec::new();
         for (at, of) in types.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(super) fn read(ty: &CqlType, text: &str, habits: Habits) -> Result<CqlValue,
         CqlType::Float => real(text, habits).map(CqlValue::Float),
         CqlType::Double => real(text, habits).map(CqlValue::Double),
         CqlType::Varint => match hexadecimal(text) {
-            Some(bytes) if !bytes.is_empty() => Some(CqlValue::Varint(bytes)),
+            Some(bytes) if !bytes.is_empty() => Some(CqlValue::Varint(shortest(bytes))),
             _ => two_s_complement(&number(text, habits)).map(CqlValue::Varint),
         },
         CqlType::Decimal => decimal(&number(text, habits)),
@@ -90,12 +90,16 @@ fn integer<N: std::str::FromStr>(text: &str, habits: Habits) -> Option<N> {
     }
 }
 
-fn real<N: std::str::FromStr>(text: &str, habits: Habits) -> Option<N> {
+/// A finite number, or one of the words for what is none: what is too large is not the same as infinite.
+fn real<N: std::str::FromStr + Copy + Into<f64>>(text: &str, habits: Habits) -> Option<N> {
     let text = number(text, habits);
     let plain = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     let words = ["nan", "infinity", "-infinity", "inf", "-inf"];
-    let known = text.chars().all(plain) || words.iter().any(|w| text.eq_ignore_ascii_case(w));
-    known.then(|| text.parse().ok())?
+    if words.iter().any(|w| text.eq_ignore_ascii_case(w)) {
+        return text.parse().ok();
+    }
+    let read: N = text.chars().all(plain).then(|| text.parse().ok())??;
+    read.into().is_finite().then_some(read)
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {
@@ -184,14 +188,19 @@ fn two_s_complement(text: &str) -> Option<Vec<u8>> {
 }
 
 fn decimal(text: &str) -> Option<CqlValue> {
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
+    // Hexadecimal digits are written small, and the exponent behind them large.
+    let mark = match text.starts_with("0x") {
+        true => text.rfind('E'),
+        false => text.find(['e', 'E']),
+    };
+    let (mantissa, exponent) = match mark {
         Some(at) => (&text[..at], text[at + 1..].parse::<i64>().ok()?),
         None => (text, 0),
     };
     if let Some(bytes) = hexadecimal(mantissa).filter(|bytes| !bytes.is_empty()) {
         let scale = i32::try_from(-exponent).ok()?;
         return Some(CqlValue::Decimal {
-            unscaled: bytes,
+            unscaled: shortest(bytes),
             scale,
         });
     }

@@ -155,6 +155,40 @@ fn what_is_no_value_is_refused_with_a_reason() {
 }
 
 #[test]
+fn what_a_tuple_begins_with_is_its_own() {
+    let list = CqlType::List(Box::new(CqlType::Int));
+    let ty = CqlType::Tuple(vec![list, CqlType::Text]);
+    let pair = CqlValue::Tuple(vec![
+        Some(CqlValue::List(vec![CqlValue::Int(1), CqlValue::Int(2)])),
+        Some(CqlValue::Text("a".into())),
+    ]);
+    assert_eq!(read(&ty, &pair.exact_text()), Ok(pair.clone()));
+    assert_eq!(read(&ty, "[[1, 2], \"a\"]"), Ok(pair));
+}
+
+#[test]
+fn what_is_too_large_is_not_infinite() {
+    assert!(read(&CqlType::Float, "1e39").is_err() && read(&CqlType::Double, "-1e400").is_err());
+    assert_eq!(
+        read(&CqlType::Float, "-Infinity"),
+        Ok(CqlValue::Float(f32::NEG_INFINITY))
+    );
+    let long = CqlValue::Decimal {
+        unscaled: vec![0x1e; 5_000],
+        scale: 3,
+    };
+    assert_eq!(read(&CqlType::Decimal, &long.exact_text()), Ok(long));
+    assert_eq!(
+        read(&CqlType::Varint, "0x00ff"),
+        Ok(CqlValue::Varint(vec![0x00, 0xff]))
+    );
+    assert_eq!(
+        read(&CqlType::Varint, "0x0001"),
+        Ok(CqlValue::Varint(vec![1]))
+    );
+}
+
+#[test]
 fn what_a_server_cannot_distinguish_is_once_in_a_set() {
     let order = crate::workload::order::compare;
     let ty = CqlType::Set(Box::new(CqlType::Decimal));

@@ -137,6 +137,7 @@ pub(super) fn parquet(files: &[PathBuf], flags: &LoadFiles) -> Result<Vec<String
         ("--null", !flags.nulls.is_empty()),
         ("--delimiter", flags.delimiter.is_some()),
         ("--encoding", flags.encoding.is_some()),
+        ("--decimal-comma", flags.decimal_comma),
     ];
     if let Some((flag, _)) = textual.iter().find(|(_, given)| *given) {
         let text = format!("{flag} is about text, and Parquet is none");
