@@ -56,9 +56,16 @@ struct Running<'a, E> {
 struct Traces {
     asked: u32,
     next: u64,
+    /// Number of the window's first operation, once it has started.
+    first: Option<u64>,
 }
 
 impl Traces {
+    /// The place in the window of its operation with this number: others come before, in the warm-up.
+    fn place(&mut self, number: u64) -> u64 {
+        number - *self.first.get_or_insert(number)
+    }
+
     /// Whether an operation is traced that starts when so much of the whole window is over, in any unit. What was missed
     /// while nothing started is not made up for.
     fn are_due(&mut self, done: u64, whole: u64) -> bool {
@@ -145,7 +152,7 @@ impl<E: Endpoint> Running<'_, E> {
         let from_ns = self.stopwatch.measured_from_ns();
         let (done, whole) = match self.phase.extent {
             Extent::DurationMs(ms) => (now_ns.saturating_sub(from_ns), ms * 1_000_000),
-            Extent::Count(count) => (self.number(start.index) - self.phase.first, count),
+            Extent::Count(count) => (self.traces.place(self.number(start.index)), count),
             // Nobody knows how long it is.
             Extent::Until(_) => return false,
         };
@@ -248,7 +255,7 @@ impl<E: Endpoint> Running<'_, E> {
         }
     }
 
-    /// Operations that there are, where a range of positions ends or positions are counted.
+    /// Operations that there are, of all processes together, where a range of positions ends or positions are counted.
     fn operations(&self) -> Option<u64> {
         let most = self.choices.positions().most();
         let all = match &self.sums {
@@ -258,8 +265,7 @@ impl<E: Endpoint> Running<'_, E> {
                 Sums::operations_for(most, &|n| self.partitions(n))
             }
         };
-        let all = all.saturating_sub(self.phase.first);
-        Some(self.process.map_or(all, |p| p.part(all)))
+        Some(all.saturating_sub(self.phase.first))
     }
 
     /// Positions that all operations before this one take.
@@ -354,8 +360,13 @@ pub(crate) fn run_phase<E: Endpoint>(
         sys::sleep_until(moment_ns);
     }
     let origin_ns = begins_ns.unwrap_or_else(|| endpoint.now_ns());
-    let stopwatch = || {
+    let stopwatch = |most: Option<u64>| {
         let whole = Stopwatch::new(phase, plan.seed, origin_ns);
+        // All processes end at the same moment: the limit is that of the whole phase.
+        let whole = match most {
+            None => whole,
+            Some(most) => whole.at_most(most),
+        };
         match plan.process {
             None => whole,
             Some(process) => whole.of_process(process),
@@ -366,7 +377,7 @@ pub(crate) fn run_phase<E: Endpoint>(
     let _before = endpoint.connections_lost();
     let mut running = Running {
         endpoint,
-        stopwatch: stopwatch(),
+        stopwatch: stopwatch(None),
         recorder: Recorder::new(at, names(phase), origin_ns),
         choices: phase.choices(plan.seed),
         phase,
@@ -380,11 +391,11 @@ pub(crate) fn run_phase<E: Endpoint>(
         timeout_ns: plan.operation_timeout_ms * 1_000_000,
         traces: Traces {
             asked: plan.trace.unwrap_or(0),
-            next: 0,
+            ..Traces::default()
         },
     };
     if let Some(most) = running.operations() {
-        running.stopwatch = stopwatch().at_most(most);
+        running.stopwatch = stopwatch(Some(most));
     }
     Conductor::new(running, (plan, at), standing, origin_ns).conduct(output, stop)
 }
@@ -408,11 +419,24 @@ mod tests {
     #[test]
     fn so_many_are_traced_spread_over_the_window() {
         let traced = |asked, starts: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
-            let mut traces = Traces { asked, next: 0 };
+            let mut traces = Traces {
+                asked,
+                ..Traces::default()
+            };
             starts.filter(|at| traces.are_due(*at, 1000)).collect()
         };
         assert_eq!(traced(4, &mut (0..1200)), [0, 250, 500, 750]);
         assert!(traced(0, &mut (0..1000)).is_empty());
+        // Behind a warm-up of as many operations.
+        let mut traces = Traces {
+            asked: 4,
+            ..Traces::default()
+        };
+        let numbers = (1000..2000).filter(|number| {
+            let place = traces.place(*number);
+            traces.are_due(place, 1000)
+        });
+        assert_eq!(numbers.collect::<Vec<u64>>(), [1000, 1250, 1500, 1750]);
         // After a stall one is traced, not all that were missed.
         assert_eq!(
             traced(10, &mut [0, 5, 460, 470, 510].into_iter()),

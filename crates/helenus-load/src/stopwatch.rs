@@ -144,7 +144,7 @@ impl Stopwatch {
         }
     }
 
-    /// There are only so many operations to start; with the last of them the phase ends.
+    /// There are only so many operations to start, of all processes together; with the last of them the phase ends.
     pub fn at_most(mut self, operations: u64) -> Self {
         self.most = operations;
         self.over = operations == 0;
@@ -170,14 +170,20 @@ impl Stopwatch {
     /// The stopwatch of one of several processes: of what the phase does, only its own operations, each at its time.
     #[must_use]
     pub fn of_process(mut self, process: Process) -> Self {
+        if self.most < u64::MAX {
+            self.most = process.part(self.most);
+        }
+        self.over |= self.most == 0;
         match self.pace {
             Pace::Open {
                 schedule,
                 warmup,
                 from_ns,
             } => {
+                let schedule = schedule.of_process(process);
+                self.over |= schedule.total() == 0;
                 self.pace = Pace::Open {
-                    schedule: schedule.of_process(process),
+                    schedule,
                     warmup: process.part(warmup),
                     from_ns,
                 };

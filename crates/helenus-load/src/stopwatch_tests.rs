@@ -216,6 +216,22 @@ fn warm_up_and_measured_operations_are_distinguished_by_index() {
     assert_eq!(watch.measured_to_ns(), Some(S + 1500 * MS));
 }
 
+#[test]
+fn processes_end_together_with_the_last_of_a_limited_number() {
+    // A minute is asked for, and there are operations for ten seconds.
+    let whole = || Stopwatch::new(&phase(Some(100.0), 8, 60_000), Seed(1), 0);
+    for place in 0..3 {
+        let mut own = whole().at_most(1000).of_process(Process { place, of: 3 });
+        assert_eq!(own.measured_to_ns(), Some(10 * S));
+        assert_eq!(
+            own.newly_offered(60 * S, u64::MAX).count(),
+            if place == 0 { 334 } else { 333 }
+        );
+    }
+    let mut idle = whole().at_most(1).of_process(Process { place: 1, of: 2 });
+    assert!(idle.start_due(S).is_none() && idle.is_done());
+}
+
 proptest! {
     #[test]
     fn response_is_slot_wait_and_lateness_and_service(

@@ -19,7 +19,7 @@ pub(crate) use rows::{ALPHA, ONE_SIDED, estimate, shared};
 use crate::calibration::Step;
 use crate::format::Format;
 use crate::sample::StartMeans;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -199,7 +199,8 @@ pub struct Estimate {
     pub ratio: f64,
     /// Lower end of the interval of 95 %: with a Holm p value of 95 % for the whole family together (Bonferroni).
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval; `null` in JSON where it is infinite, as after the first pairs of a sequence.
+    #[serde(deserialize_with = "or_infinite")]
     pub high: f64,
     /// Pairs behind it.
     pub pairs: usize,
@@ -211,10 +212,17 @@ pub struct Estimate {
     pub p: f64,
     /// The same, adjusted by Holm over all that the report may call different; none of what is exploratory.
     pub p_holm: Option<f64>,
-    /// The smallest difference, as a ratio above 1, that so many pairs of such noise find in 8 of 10 cases at the interval's level.
-    pub detectable: f64,
-    /// Pairs that an interval of ±5 % would need.
-    pub pairs_for_5_percent: usize,
+    /// The smallest difference, as a ratio above 1, that so many pairs of such noise find in 8 of 10 cases at the interval's
+    /// level; none where it was looked at after each pair.
+    pub detectable: Option<f64>,
+    /// Pairs that an interval of ±5 % would need; none where it was looked at after each pair.
+    pub pairs_for_5_percent: Option<usize>,
+}
+
+/// JSON has no infinity.
+fn or_infinite<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = Option::<f64>::deserialize(from)?;
+    Ok(number.unwrap_or(f64::INFINITY))
 }
 
 /// What may be said of a row.

@@ -11,13 +11,8 @@ const TIMEOUTS: [(&str, &str); 6] = [
     ("truncaterequesttimeout", "truncate"),
 ];
 
-/// The words that do what a dead verb was meant to; none where the verb is none of these.
-///
-/// ```
-/// let words = ["setwriterequesttimeout".to_owned(), "8000".to_owned()];
-/// let meant = helenus_model::dead_verb::meant(&words);
-/// assert_eq!(meant, Some(["settimeout", "write", "8000"].map(str::to_owned).to_vec()));
-/// ```
+/// The words that do what a dead verb was meant to; none where the verb is none of these. `setwriterequesttimeout 8000`
+/// was meant to do what `settimeout write 8000` does.
 pub fn meant(words: &[String]) -> Option<Vec<String>> {
     let (verb, rest) = words.split_first()?;
     let lower = verb.to_ascii_lowercase();
@@ -45,6 +40,10 @@ mod tests {
         assert_eq!(
             of("getreadrequesttimeout"),
             Some("gettimeout read".to_owned())
+        );
+        assert_eq!(
+            of("setwriterequesttimeout 8000"),
+            Some("settimeout write 8000".to_owned())
         );
         for line in [
             "settimeout write 8000",

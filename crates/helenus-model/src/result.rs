@@ -268,7 +268,7 @@ pub struct Confidence {
 
 impl Confidence {
     /// The intervals of a distribution that was merged from these consecutive histograms (such as those of its seconds),
-    /// resampled from the seed; none with fewer than six. A percentile with fewer than ten samples above it has none.
+    /// resampled from the seed; none with fewer than five. A percentile with fewer than ten samples above it has none.
     pub fn of(blocks: &[&Histogram], seed: Seed) -> Option<Self> {
         let blocks = Blocks::of(blocks, seed)?;
         let us = |ends: [f64; 2]| ends.map(|ns| ns / 1e3);

@@ -115,8 +115,8 @@ pub struct Schedule {
     arrivals: Arrivals,
     seed: Seed,
     block: Option<(u64, Vec<u64>)>,
-    /// Only the operations of this process, and most of them.
-    own: Option<(Process, u64)>,
+    /// Only the operations of this process.
+    own: Option<Process>,
 }
 
 impl Schedule {
@@ -157,19 +157,17 @@ impl Schedule {
         self.even_ns(self.warmup.min(self.total))
     }
 
-    /// The same table with at most so many operations.
-    pub fn at_most(mut self, operations: u64) -> Self {
-        match &mut self.own {
-            None => self.total = self.total.min(operations),
-            Some((_, most)) => *most = operations.min(*most),
-        }
-        self
+    /// The same table with at most so many operations, of all processes together.
+    #[must_use]
+    pub fn at_most(self, operations: u64) -> Self {
+        let total = self.total.min(operations);
+        Self { total, ..self }
     }
 
     /// Those operations of the same table that one of several processes takes, each at its time.
     #[must_use]
     pub fn of_process(self, process: Process) -> Self {
-        let own = Some((process, process.part(self.total)));
+        let own = Some(process);
         Self { own, ..self }
     }
 
@@ -192,7 +190,8 @@ impl Schedule {
 
     /// Operations in the table; of one of several processes, its own.
     pub fn total(&self) -> u64 {
-        self.own.map_or(self.total, |(_, most)| most)
+        self.own
+            .map_or(self.total, |process| process.part(self.total))
     }
 
     /// The end of the table in nanoseconds after its start: total ÷ rate, where the rate stays one; the same for all of
@@ -204,7 +203,7 @@ impl Schedule {
     /// Intended start of operation `index` in nanoseconds after the table's start; never decreasing.
     /// A pure function of the index (a block of the Poisson table is kept only to save time).
     pub fn intended_ns(&mut self, index: u64) -> u64 {
-        let index = self.own.map_or(index, |(process, _)| process.number(index));
+        let index = self.own.map_or(index, |process| process.number(index));
         match self.arrivals {
             Arrivals::Constant => self.even_ns(index),
             Arrivals::Poisson => self.poisson_ns(index),

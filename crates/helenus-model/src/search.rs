@@ -19,6 +19,7 @@ pub use slo::{Held, Slo, SloError};
 
 use crate::result::{PhaseResult, RunResult};
 use crate::run_plan::Search;
+use life::any_held;
 use serde::{Deserialize, Serialize};
 
 /// A phase that tried a rate.
@@ -55,6 +56,8 @@ pub fn capacity(phases: &[PhaseResult]) -> Option<f64> {
 /// The highest rate that holds the threshold in one life of the nodes, in operations a second; none where no rate was
 /// seen to hold.
 pub fn found(search: &Search, result: &RunResult) -> Option<Estimate> {
-    let trials = trials(search, &result.phases).ok()?;
+    let trials = trials(search, &result.phases).ok();
+    // Trials that all failed leave a posterior, too: an extrapolation.
+    let trials = trials.filter(|all| any_held(all))?;
     estimate(&[trials], capacity(&result.phases)?)
 }

@@ -106,6 +106,9 @@ pub fn change(ratio: f64) -> String {
     if share < 0.0005 {
         return "the same".to_owned();
     }
+    if share.is_infinite() {
+        return "higher by any amount".to_owned();
+    }
     let word = if ratio < 1.0 { "lower" } else { "higher" };
     format!("{} {word}", percent(share))
 }
@@ -168,17 +171,25 @@ impl Comparison {
     }
 
     /// The same by today's rule: what was stored by a version that did not correct claims, or the intervals beside them.
+    /// No interval gets narrower: only the stored ends know what a late generator may hide.
     #[must_use]
     pub fn corrected(mut self) -> Self {
         if self.sequential {
+            // A version before stored what a fixed number of pairs finds and needs.
+            for known in self.rows.iter_mut().filter_map(|row| row.estimate.as_mut()) {
+                (known.detectable, known.pairs_for_5_percent) = (None, None);
+            }
             return self;
         }
         let family = self.family().count();
         for row in &mut self.rows {
             if let Some(known) = row.estimate.as_mut().filter(|e| e.p_holm.is_some()) {
+                let recorded = known.shown_with(family);
                 *known = Estimate {
+                    low: known.low.min(recorded.low),
+                    high: known.high.max(recorded.high),
                     p_holm: known.p_holm,
-                    ..known.shown_with(family)
+                    ..recorded
                 };
             }
             row.claim = row.corrected();
@@ -187,17 +198,20 @@ impl Comparison {
     }
 
     fn badge(&self) -> (&'static str, Tone) {
-        let claims_nothing = self.rows.iter().all(|row| row.claim == Claim::None);
         match self.answer() {
             Some(BarAnswer::Crossed) => ("a threshold is crossed", Tone::Crossed),
             Some(BarAnswer::CannotTell) => ("a threshold is undecided", Tone::Open),
             Some(BarAnswer::Holds) => ("all thresholds hold", Tone::Settled),
-            None if claims_nothing => ("no claim", Tone::Open),
+            None if self.claims_nothing() => ("no claim", Tone::Open),
             None if self.rows.iter().any(|row| row.finding().is_claim()) => {
                 ("significant difference", Tone::Settled)
             }
             None => ("no significant difference", Tone::Open),
         }
+    }
+
+    fn claims_nothing(&self) -> bool {
+        self.rows.iter().all(|row| row.claim == Claim::None)
     }
 
     fn headline(&self) -> String {
@@ -229,8 +243,9 @@ impl Comparison {
     }
 
     fn differences_or_bars(&self) -> String {
-        if self.rows.iter().all(|row| row.claim == Claim::None) {
-            return self.no_claim();
+        // So few pairs answer no threshold either.
+        if self.claims_nothing() && self.pairs.len() < LEAST_PAIRS {
+            return self.too_few();
         }
         match self.answer() {
             None => self.differences_sentence(&[]),
@@ -258,12 +273,23 @@ impl Comparison {
         }
     }
 
-    fn no_claim(&self) -> String {
+    fn too_few(&self) -> String {
         if self.a.runs.len() == 1 && self.b.runs.len() == 1 {
             return "no claim: two single runs, side by side".to_owned();
         }
         let pairs = self.pairs_words();
         format!("no claim: {pairs}, and at least {LEAST_PAIRS} are needed")
+    }
+
+    /// Why nothing can be claimed of pairs that are enough.
+    fn nothing_comparable(&self) -> String {
+        match self.behind {
+            Some(behind) if behind.a != behind.b => {
+                "no headline measure can be compared, because one side fell behind more often"
+                    .to_owned()
+            }
+            _ => format!("no headline measure has the {LEAST_PAIRS} pairs that a claim needs"),
+        }
     }
 
     fn pairs_words(&self) -> String {
@@ -293,6 +319,10 @@ impl Comparison {
     /// The headline's measures: those that are significant, else what is open. Those of `crossed` thresholds are named
     /// already.
     fn differences_sentence(&self, crossed: &[&Bar]) -> String {
+        let other = if crossed.is_empty() { "" } else { "other " };
+        if self.claims_nothing() {
+            return format!("no {other}claim: {}", self.nothing_comparable());
+        }
         let is_named = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
         let rows = || self.rows.iter().filter(|row| !is_named(row));
         let list = |wanted: fn(Finding) -> bool| -> String {
@@ -305,7 +335,6 @@ impl Comparison {
         if !found.is_empty() {
             return format!("significant after correction ({pairs}): {found}");
         }
-        let other = if crossed.is_empty() { "" } else { "other " };
         let none = format!("no {other}significant difference after correction ({pairs})");
         let open = self.usual().filter(|row| !is_named(row));
         match open.and_then(|row| Some((row, row.estimate?))) {

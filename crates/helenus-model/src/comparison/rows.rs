@@ -238,9 +238,11 @@ impl Computed {
 }
 
 /// An interval of log ratios as ratios, shown together with so many in all: all of them hold in 95 of 100 cases
-/// (Bonferroni).
+/// (Bonferroni). What so many pairs can find is known only where their number was fixed before.
 pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
     let level = shared(ALPHA, together);
+    let finds = || detectable(of.sd, of.count, of.degrees, level, POWER).exp();
+    let needs = || pairs_needed(of.sd, FIVE_PERCENT.ln(), level);
     let [low, high] = of.ends(level).map(f64::exp);
     Estimate {
         ratio: of.mean.exp(),
@@ -251,8 +253,8 @@ pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
         log_sd: of.sd,
         p: of.p(0.0),
         p_holm: None,
-        detectable: detectable(of.sd, of.count, of.degrees, level, POWER).exp(),
-        pairs_for_5_percent: pairs_needed(of.sd, FIVE_PERCENT.ln(), level),
+        detectable: (!of.sequential).then(finds),
+        pairs_for_5_percent: (!of.sequential).then(needs),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Experiment;
 use super::facts::Fact;
 use super::family::said;
-use super::logs::Logs;
+use super::logs::{Logs, Term};
 use super::order::Stage;
 use crate::comparison::{Claim, Estimate, Measure};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Answer {
     pub claim: Claim,
     /// The same from fresh restarts after the choice: it has no luck of being chosen in it.
     pub again: Option<Estimate>,
-    /// What may be said of that.
+    /// What may be said of that; no difference where one of both fell behind its schedule more often there.
     pub again_claim: Claim,
     /// The other settings, each compared with the best.
     pub rivals: Vec<Rival>,
@@ -52,10 +52,10 @@ impl Answer {
     /// What may be said after all: where the best was measured again, the second look decides (what it finds the other
     /// way round is no confirmation); where that has too few blocks, the first stands alone.
     pub fn settled(&self) -> Claim {
-        match (&self.again, self.again_claim) {
-            (None, _) | (Some(_), Claim::None) => self.claim,
-            (Some(_), again) if again == self.claim => again,
-            (Some(_), _) => Claim::NoDifference,
+        match self.again_claim {
+            Claim::None => self.claim,
+            again if again == self.claim => again,
+            _ => Claim::NoDifference,
         }
     }
 
@@ -129,6 +129,15 @@ fn comparable(of: &Experiment, all: &[Vec<usize>], logs: &Logs) -> Vec<Candidate
         one.combinations.sort_by_key(|c| circumstances(*c));
     }
     found.retain(|one| !one.combinations.is_empty());
+    // What fell behind more often than another has only its lucky blocks to be chosen by.
+    let behind = |one: &Candidate| -> usize {
+        let each = one.combinations.iter();
+        each.map(|c| logs.behind(*c)).sum()
+    };
+    let fewest = found.iter().min_by_key(|one| behind(one));
+    if let Some(fewest) = fewest.map(|one| one.combinations.clone()) {
+        found.retain(|one| !logs.fell_behind_more(&one.combinations, &fewest));
+    }
     found
 }
 
@@ -142,12 +151,13 @@ pub(super) fn answer(
 ) -> Option<Answer> {
     let found = comparable(of, all, logs);
     let reference = found.first()?;
-    let over = |logs: &Logs, one: &Candidate, other: &Candidate| {
-        logs.estimate(&[
+    let terms = |one: &Candidate, other: &Candidate| -> [Term; 2] {
+        [
             (1.0, one.combinations.clone()),
             (-1.0, other.combinations.clone()),
-        ])
+        ]
     };
+    let over = |logs: &Logs, one: &Candidate, other: &Candidate| logs.estimate(&terms(one, other));
     let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
     let mut against: Vec<(f64, Estimate, &Candidate)> = found
         .iter()
@@ -161,9 +171,14 @@ pub(super) fn answer(
     };
     let other = (winner.levels != reference.levels).then_some(winner);
     // Nothing was chosen by the second look.
-    let second = || Logs::of(of, facts, Stage::Again, (phase, measure), None);
-    let again = other.and_then(|winner| over(&second(), winner, reference));
+    let second = Logs::of(of, facts, Stage::Again, (phase, measure), None);
+    let again = other.and_then(|winner| over(&second, winner, reference));
     let again = again.map(|estimate| said(&estimate, 1, estimate.p));
+    // What had luck there was not seen to be better again.
+    let without = match other.is_some_and(|winner| second.is_luck(&terms(winner, reference))) {
+        true => Claim::NoDifference,
+        false => Claim::None,
+    };
     let others = found.iter().filter(|one| one.levels != winner.levels);
     let rivals: Vec<Rival> = others
         .map(|one| Rival {
@@ -180,7 +195,7 @@ pub(super) fn answer(
         estimate: other.and_then(|winner| over(logs, winner, reference)),
         claim: Claim::None,
         again: again.map(|(estimate, _)| estimate),
-        again_claim: again.map_or(Claim::None, |(_, claim)| claim),
+        again_claim: again.map_or(without, |(_, claim)| claim),
         rivals,
         against_reference: against.iter().map(|(_, of, _)| *of).collect(),
         blocks: logs.whole_blocks(

@@ -22,7 +22,7 @@ pub struct Effect {
     pub to: String,
     /// What it changes.
     pub measure: Measure,
-    /// The level over that one; none below two blocks.
+    /// The level over that one; none below two blocks, and where one of both fell behind its schedule more often.
     pub estimate: Option<Estimate>,
     /// What may be said; nothing on measures that the experiment is not about: they are exploratory.
     pub claim: Claim,
@@ -129,7 +129,8 @@ pub(super) fn effects(
 }
 
 /// A level less another one. Where combinations have their like at the other level, these are compared, and what
-/// has no number takes its like with it; otherwise all of one level with all of the other, where that is fair.
+/// has no number, or fell behind its schedule more often, takes its like with it; otherwise all of one level with all of
+/// the other, where that is fair.
 fn against(all: &[Vec<usize>], logs: &Logs, factor: usize, [from, level]: [usize; 2]) -> Vec<Term> {
     let mut likes: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
     let own = |(_, levels): &(usize, &Vec<usize>)| levels[factor] == from;
@@ -139,6 +140,8 @@ fn against(all: &[Vec<usize>], logs: &Logs, factor: usize, [from, level]: [usize
         if let Some(other) = all.iter().position(|l| *l == other)
             && logs.lives(first)
             && logs.lives(other)
+            && !logs.fell_behind_more(&[first], &[other])
+            && !logs.fell_behind_more(&[other], &[first])
         {
             likes[0].push(first);
             likes[1].push(other);
@@ -238,7 +241,8 @@ pub(super) fn interactions(
     found
 }
 
-/// The four means of an interaction, over all settings of the other factors for which all four live.
+/// The four means of an interaction, over all settings of the other factors for which all four live and fell behind their
+/// schedule about equally often.
 fn corners(
     all: &[Vec<usize>],
     logs: &Logs,
@@ -253,7 +257,12 @@ fn corners(
             logs.lives(place).then_some(place)
         };
         let four = [at(i, j), at(i, 0), at(0, j), at(0, 0)];
-        if let Some(four) = four.into_iter().collect::<Option<Vec<usize>>>() {
+        if let Some(four) = four.into_iter().collect::<Option<Vec<usize>>>()
+            && !four.iter().any(|one| {
+                four.iter()
+                    .any(|other| logs.fell_behind_more(&[*one], &[*other]))
+            })
+        {
             for (term, place) in terms.iter_mut().zip(four) {
                 term.1.push(place);
             }

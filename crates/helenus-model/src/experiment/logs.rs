@@ -1,5 +1,5 @@
 //! Logarithms of one measure, by block and combination, and what their analysis of variance says of a contrast.
-//! Refuses combinations that have a number in few blocks: they came through by luck.
+//! Refuses what came through by luck: a number in few blocks, or beside more runs that fell behind than its like has.
 
 use super::Experiment;
 use super::facts::Fact;
@@ -30,6 +30,8 @@ pub(super) struct Logs {
     /// By block and combination, each run of it.
     by: BTreeMap<(usize, usize), Vec<f64>>,
     blocks: Vec<usize>,
+    /// Blocks and combinations of which a run fell behind its schedule.
+    behind: BTreeSet<(usize, usize)>,
     runs: Vec<Run>,
     /// By combination the levels of its factors.
     levels: Vec<Vec<usize>>,
@@ -54,9 +56,14 @@ impl Logs {
             lives.entry(fact.life).or_default().push(fact.planned.place);
         }
         let mut by = BTreeMap::new();
+        let mut behind = BTreeSet::new();
         let mut runs = Vec::new();
         for fact in facts {
             let planned = fact.planned;
+            let counts = planned.stage == stage || twins(planned.stage);
+            if fact.behind && counts {
+                behind.insert((planned.block, planned.combination));
+            }
             let Some(value) = fact.value(phase, measure) else {
                 continue;
             };
@@ -64,7 +71,7 @@ impl Logs {
                 let own = (planned.block, planned.combination);
                 by.entry(own).or_insert_with(Vec::new).push(value.ln());
             }
-            if planned.stage == stage || twins(planned.stage) {
+            if counts {
                 let before = lives[&fact.life].iter().filter(|p| **p < planned.place);
                 runs.push(Run {
                     block: planned.block,
@@ -88,6 +95,7 @@ impl Logs {
         let mut logs = Self {
             by,
             blocks,
+            behind,
             runs,
             coding: match of.is_screening() {
                 true => {
@@ -122,6 +130,32 @@ impl Logs {
         self.each(combination).len() * 2 > self.blocks.len()
     }
 
+    /// Blocks in which a run of a combination fell behind its schedule.
+    pub(super) fn behind(&self, combination: usize) -> usize {
+        let own = self.behind.iter().filter(|(_, c)| *c == combination);
+        own.count()
+    }
+
+    /// Whether these combinations fell behind their schedule more often than the others: by more than a tenth of the blocks. Where
+    /// they have numbers, they had luck.
+    pub(super) fn fell_behind_more(&self, own: &[usize], others: &[usize]) -> bool {
+        let behind = |all: &[usize]| -> usize { all.iter().map(|c| self.behind(*c)).sum() };
+        let (more, less) = (behind(own) * others.len(), behind(others) * own.len());
+        // With those in which nothing has a number.
+        let blocks = self.behind.iter().map(|(block, _)| block);
+        let blocks: BTreeSet<&usize> = blocks.chain(&self.blocks).collect();
+        more.saturating_sub(less) * 10 > own.len() * others.len() * blocks.len()
+    }
+
+    /// Whether some of these means fell behind their schedule more often than others.
+    pub(super) fn is_luck(&self, terms: &[Term]) -> bool {
+        let is_more = |(_, own): &Term| {
+            let mut others = terms.iter();
+            others.any(|(_, others)| self.fell_behind_more(own, others))
+        };
+        terms.iter().any(is_more)
+    }
+
     /// Logarithms of a combination, by block.
     pub(super) fn each(&self, combination: usize) -> Vec<f64> {
         let blocks = self.blocks.iter();
@@ -151,13 +185,11 @@ impl Logs {
         })
     }
 
-    /// The sum of the terms as a ratio; none below two blocks that have all their runs.
+    /// The sum of the terms as a ratio; none below two blocks that have all their runs, and none of luck.
     #[expect(clippy::cast_precision_loss, reason = "combinations of an experiment")]
     pub(super) fn estimate(&self, terms: &[Term]) -> Option<Estimate> {
-        if terms
-            .iter()
-            .any(|(_, combinations)| combinations.is_empty())
-        {
+        let is_empty = |(_, combinations): &Term| combinations.is_empty();
+        if terms.iter().any(is_empty) || self.is_luck(terms) {
             return None;
         }
         let mut weights = vec![0.0; self.levels.len()];
@@ -172,8 +204,18 @@ impl Logs {
     }
 
     /// Levels of factors of a screening design over their first ones; the estimate stands on so many restarts as have the
-    /// rarest of them.
+    /// rarest of them. None of luck.
     pub(super) fn main_effects(&self, levels: &[(usize, usize)]) -> Option<Estimate> {
+        let at = |factor: usize, level: usize| -> Vec<usize> {
+            let own = (0..self.levels.len()).filter(|c| self.levels[*c][factor] == level);
+            own.filter(|c| self.lives(*c)).collect()
+        };
+        let is_luck = |(factor, level): &(usize, usize)| {
+            self.is_luck(&[(1.0, at(*factor, *level)), (-1.0, at(*factor, 0))])
+        };
+        if levels.iter().any(is_luck) {
+            return None;
+        }
         let each = levels
             .iter()
             .flat_map(|(factor, level)| [(*factor, *level), (*factor, 0)]);

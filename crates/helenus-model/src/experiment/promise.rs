@@ -317,8 +317,8 @@ mod tests {
             log_sd: 0.1,
             p: 0.01,
             p_holm: None,
-            detectable: 1.1,
-            pairs_for_5_percent: 9,
+            detectable: Some(1.1),
+            pairs_for_5_percent: Some(9),
         };
         assert_eq!(gain(&found, Measure::ResponseP99), [0.0, 0.25, 1.0]);
         assert_eq!(

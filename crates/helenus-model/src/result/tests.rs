@@ -238,6 +238,6 @@ fn confidence_comes_from_blocks_and_stays_with_its_percentiles() {
     let [low, high] = found.mean_us.expect("samples");
     assert!(low < whole.mean_us && whole.mean_us < high && high - low < 30.0);
     assert_eq!((found.p999_us, found.p9999_us), (None, None));
-    assert_eq!(Confidence::of(&refs[..5], Seed(1)), None);
+    assert_eq!(Confidence::of(&refs[..4], Seed(1)), None);
     assert_eq!(Confidence::of(&refs, Seed(1)), Some(found));
 }

@@ -39,6 +39,8 @@ impl Block {
 /// What came in of one phase.
 #[derive(Debug, Default)]
 pub struct Gathered {
+    /// What an interval usually takes; 0 where that is not known.
+    interval_ns: u64,
     blocks: Vec<Block>,
     /// Intervals that a block holds; doubles when there are too many blocks.
     per_block: usize,
@@ -60,6 +62,14 @@ pub struct Gathered {
     reason = "counts and nanoseconds below 2^53"
 )]
 impl Gathered {
+    /// Nothing yet, of a phase whose intervals usually take so long.
+    pub fn of_intervals(ms: u64) -> Self {
+        Self {
+            interval_ns: ms.saturating_mul(1_000_000),
+            ..Self::default()
+        }
+    }
+
     /// Takes an interval of either stretch.
     pub fn take(&mut self, interval: &Interval) {
         let began_ns = *self.began_ns.get_or_insert(interval.start_ns);
@@ -86,7 +96,7 @@ impl Gathered {
     fn measure(&mut self, interval: &Interval) {
         let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
         let began_ns = self.measured_from.at_ns().unwrap_or_default();
-        let from_ns = interval.start_ns.max(began_ns);
+        let from_ns = interval.start_ns.max(began_ns).min(interval.end_ns);
         let seconds = interval.end_ns.saturating_sub(from_ns) as f64 / 1e9;
         if seconds > 0.1 {
             self.completed_per_s.push(completed as f64 / seconds);
@@ -98,7 +108,16 @@ impl Gathered {
             operations: interval.operations.clone(),
             coordinators: interval.coordinators.clone(),
         };
+        let half_ns = self.interval_ns / 2;
+        let is_piece = |from_ns: u64, to_ns: u64| to_ns - from_ns < half_ns;
         match self.blocks.last_mut() {
+            // What ends behind the window, and what was offered as the warm-up ended, is no interval: it is drawn together
+            // with the one beside it.
+            Some(last)
+                if is_piece(from_ns, interval.end_ns) || is_piece(last.from_ns, last.to_ns) =>
+            {
+                last.merge(&block);
+            }
             Some(last) if self.in_last < self.per_block.max(1) => {
                 last.merge(&block);
                 self.in_last += 1;
@@ -167,14 +186,18 @@ impl Gathered {
         self.blocks.iter().map(|b| b.thread_cpu_ns).sum()
     }
 
+    /// Seconds of the measurement window before a block.
+    pub(super) fn before_s(&self, block: &Block) -> f64 {
+        let from_ns = self.span().map_or(block.from_ns, |(from_ns, _)| from_ns);
+        (block.from_ns - from_ns) as f64 / 1e9
+    }
+
     /// The blocks that start at least `cut_s` seconds into the measurement window.
     pub(super) fn after(&self, cut_s: f64) -> &[Block] {
-        let Some((from_ns, _)) = self.span() else {
-            return &[];
-        };
         // Intervals begin up to a few milliseconds late.
-        let begins = |b: &Block| (b.from_ns - from_ns) as f64 / 1e9 + 0.05;
-        let first = self.blocks.partition_point(|b| begins(b) < cut_s);
+        let first = self
+            .blocks
+            .partition_point(|block| self.before_s(block) + 0.05 < cut_s);
         &self.blocks[first..]
     }
 
@@ -192,5 +215,59 @@ impl Gathered {
                 ..PhaseEnd::default()
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(stretch: Stretch, from_ms: u64, to_ms: u64, completed: u64) -> Interval {
+        let write = OperationInterval {
+            completed,
+            ..OperationInterval::default()
+        };
+        Interval {
+            phase: 0,
+            stretch,
+            start_ns: from_ms * 1_000_000,
+            end_ns: to_ms * 1_000_000,
+            thread_cpu_ns: completed,
+            operations: BTreeMap::from([("write".to_owned(), write)]),
+            tenths: Vec::new(),
+            slowest: Vec::new(),
+            traced: Vec::new(),
+            coordinators: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn what_ends_beside_the_window_is_no_block() {
+        let mut gathered = Gathered::of_intervals(1000);
+        gathered.take(&interval(Stretch::Warmup, 0, 1002, 90));
+        // Offered as the warm-up ended, and what ended behind the window.
+        gathered.take(&interval(Stretch::Measured, 0, 1002, 1));
+        for second in 1..6 {
+            let (from, to) = (second * 1000 + 2, second * 1000 + 1002);
+            gathered.take(&interval(Stretch::Measured, from, to, 100));
+        }
+        gathered.take(&interval(Stretch::Measured, 6002, 6009, 3));
+        let kept = gathered.after(0.0).iter();
+        let completed: Vec<u64> = kept
+            .map(|block| block.operations["write"].completed)
+            .collect();
+        assert_eq!(completed, [101, 100, 100, 100, 103]);
+        assert_eq!(gathered.span(), Some((1_002_000_000, 6_009_000_000)));
+    }
+
+    #[test]
+    fn a_cut_of_a_long_phase_takes_whole_blocks() {
+        let mut gathered = Gathered::of_intervals(1000);
+        for second in 0..1000 {
+            let (from, to) = (second * 1000, second * 1000 + 1000);
+            gathered.take(&interval(Stretch::Measured, from, to, 100));
+        }
+        let kept = gathered.after(5.0);
+        assert!((gathered.before_s(&kept[0]) - 8.0).abs() < 1e-9);
     }
 }

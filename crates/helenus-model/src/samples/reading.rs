@@ -96,7 +96,8 @@ pub struct Accumulator {
 impl Accumulator {
     /// For the samples of this plan.
     pub fn new(plan: RunPlan) -> Self {
-        let phases = plan.phases.iter().map(|_| Gathered::default()).collect();
+        let gathered = || Gathered::of_intervals(plan.sampling_interval_ms);
+        let phases = plan.phases.iter().map(|_| gathered()).collect();
         Self {
             plan,
             header: None,
@@ -146,7 +147,8 @@ impl Accumulator {
     /// Adds a phase that comes after those that are there.
     pub fn add_phase(&mut self, phase: Phase) {
         self.plan.phases.push(phase);
-        self.phases.push(Gathered::default());
+        let gathered = Gathered::of_intervals(self.plan.sampling_interval_ms);
+        self.phases.push(gathered);
     }
 
     /// The result of a phase that has ended, without what was seen beside it; none where it never started.
@@ -217,13 +219,18 @@ pub fn phase_result(
 ) -> Option<PhaseResult> {
     let mut end = gathered.end(at)?;
     // A ramp is not meant to be steady.
-    let steadiness = phase.ramp.is_none().then(|| gathered.steadiness(phase));
+    let mut steadiness = phase.ramp.is_none().then(|| gathered.steadiness(phase));
     let cut_s = steadiness.as_ref().map_or(0.0, |found| found.cut_s);
     let kept = gathered.after(cut_s);
     if cut_s > 0.0
         && let Some(first) = kept.first()
     {
         end.measured_from_ns = first.from_ns;
+        let applied_s = gathered.before_s(first);
+        // Of a long phase several seconds are one block, which is cut as a whole.
+        if let Some(found) = steadiness.as_mut().filter(|_| applied_s > cut_s + 0.5) {
+            found.cut_s = applied_s;
+        }
         let kept_ns = kept.iter().map(|b| b.thread_cpu_ns).sum();
         // Of the others only the whole is known: they are taken to have worked when the busiest one did.
         let all_ns = u128::from(end.threads_cpu_ns) * u128::from(kept_ns);

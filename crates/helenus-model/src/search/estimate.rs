@@ -35,6 +35,10 @@ const PRIOR_WIDTH: f64 = 0.5;
 /// Steps of the grid of rates.
 const STEPS: usize = 300;
 
+/// Trials whose probabilities are multiplied before their logarithm is taken: none is below 0.01, and the product of so many
+/// is a number still.
+const TOGETHER: usize = 100;
+
 /// Share of the posterior that an interval holds.
 const LEVEL: f64 = 0.95;
 
@@ -133,21 +137,49 @@ fn holds(chance: f64, accidents: f64) -> f64 {
     LUCK + (1.0 - accidents - LUCK) * chance
 }
 
-/// The likelihood of a life's trials at each rate of the grid, by share of accidents.
-fn likelihood(trials: &[Trial], grid: &[f64], noise: f64) -> [Vec<f64>; ACCIDENTS.len()] {
-    let mut all = ACCIDENTS.map(|_| vec![1.0; grid.len()]);
-    for trial in trials {
-        let Some(held) = trial.held else { continue };
-        let at = trial.rate_per_s.ln();
-        for (place, theta) in grid.iter().enumerate() {
-            let chance = normal_cdf((theta - at) / noise);
-            for (of, (accidents, _)) in all.iter_mut().zip(ACCIDENTS) {
-                let holds = holds(chance, accidents);
-                of[place] *= if held { holds } else { 1.0 - holds };
+/// Values at each rate of the grid, by share of accidents.
+type ByAccidents = [Vec<f64>; ACCIDENTS.len()];
+
+/// The logarithm of the likelihood of a life's trials. The likelihood itself of many trials is too small for a number.
+fn likelihood(trials: &[Trial], grid: &[f64], noise: f64) -> ByAccidents {
+    let mut logs: ByAccidents = ACCIDENTS.map(|_| vec![0.0; grid.len()]);
+    for some in trials.chunks(TOGETHER) {
+        let mut all: ByAccidents = ACCIDENTS.map(|_| vec![1.0; grid.len()]);
+        for trial in some {
+            let Some(held) = trial.held else { continue };
+            let at = trial.rate_per_s.ln();
+            for (place, theta) in grid.iter().enumerate() {
+                let chance = normal_cdf((theta - at) / noise);
+                for (of, (accidents, _)) in all.iter_mut().zip(ACCIDENTS) {
+                    let holds = holds(chance, accidents);
+                    of[place] *= if held { holds } else { 1.0 - holds };
+                }
             }
         }
+        let each = logs.iter_mut().flatten().zip(all.iter().flatten());
+        each.for_each(|(log, of)| *log += of.ln());
     }
-    all
+    logs
+}
+
+/// The largest of these.
+fn largest<'a>(of: impl IntoIterator<Item = &'a f64>) -> f64 {
+    of.into_iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The likelihood of a life's trials: the logarithm of its largest value, and all as shares of that one.
+struct Likely {
+    most: f64,
+    shares: ByAccidents,
+}
+
+impl Likely {
+    fn of(mut logs: ByAccidents) -> Self {
+        let most = largest(logs.iter().flatten());
+        let each = logs.iter_mut().flatten();
+        each.for_each(|log| *log = (*log - most).exp());
+        Self { most, shares: logs }
+    }
 }
 
 /// One life, its rate alone.
@@ -159,13 +191,14 @@ struct Posterior {
 impl Posterior {
     fn of(trials: &[Trial], grid: Vec<f64>, prior: &Prior) -> Self {
         let mut weights = vec![0.0; grid.len()];
-        for noise in TRIAL_NOISE {
-            let likely = likelihood(trials, &grid, noise);
+        let likely = TRIAL_NOISE.map(|noise| likelihood(trials, &grid, noise));
+        let most = largest(likely.iter().flatten().flatten());
+        for likely in &likely {
             for (of, (_, share)) in likely.iter().zip(ACCIDENTS) {
                 weights
                     .iter_mut()
                     .zip(of)
-                    .for_each(|(w, l)| *w += share * l);
+                    .for_each(|(w, l)| *w += share * (l - most).exp());
             }
         }
         let each = weights.iter_mut().zip(&grid);
@@ -199,7 +232,7 @@ fn at_quantile(grid: &[f64], weights: &[f64], quantile: f64) -> f64 {
 }
 
 impl Lives {
-    /// What these lives say; none where no trial held or failed.
+    /// What these lives say; none where no trial held or failed, and where no rate is possible.
     pub fn of(lives: &[Vec<Trial>], capacity_per_s: f64) -> Option<Self> {
         let known = |life: &&Vec<Trial>| life.iter().any(|trial| trial.held.is_some());
         let lives: Vec<Vec<Trial>> = lives.iter().filter(known).cloned().collect();
@@ -216,16 +249,18 @@ impl Lives {
         for of_trials in TRIAL_NOISE {
             let each = lives.iter();
             let likely: Vec<_> = each
-                .map(|life| likelihood(life, &grid, of_trials))
+                .map(|life| Likely::of(likelihood(life, &grid, of_trials)))
                 .collect();
             for (of_lives, kernel) in spreads.iter().copied().zip(&kernels) {
                 let prior = 1.0 / (1.0 + (of_lives / LIFE_NOISE_HALF).powi(2));
                 for (place, (accidents, share)) in ACCIDENTS.into_iter().enumerate() {
-                    let mut weights: Vec<f64> =
-                        beforehand.iter().map(|w| w * prior * share).collect();
+                    // Logarithms until all are there: many lives together have a small likelihood.
+                    let each = beforehand.iter();
+                    let mut weights: Vec<f64> = each.map(|w| (w * prior * share).ln()).collect();
                     for life in &likely {
-                        let spread = spread(&life[place], kernel);
-                        weights.iter_mut().zip(spread).for_each(|(w, s)| *w *= s);
+                        let spread = spread(&life.shares[place], kernel);
+                        let each = weights.iter_mut().zip(spread);
+                        each.for_each(|(w, s)| *w += life.most + s.ln());
                     }
                     cases.push(Case {
                         of_lives,
@@ -236,6 +271,12 @@ impl Lives {
                 }
             }
         }
+        let most = largest(cases.iter().flat_map(|case| &case.weights));
+        if !most.is_finite() {
+            return None;
+        }
+        let weights = cases.iter_mut().flat_map(|case| &mut case.weights);
+        weights.for_each(|weight| *weight = (*weight - most).exp());
         Some(Self {
             grid,
             cases,

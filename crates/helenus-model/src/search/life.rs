@@ -103,7 +103,8 @@ pub(super) fn share_below(trials: usize) -> f64 {
     }
 }
 
-fn any_held(trials: &[Trial]) -> bool {
+/// Whether a rate was seen to hold.
+pub(super) fn any_held(trials: &[Trial]) -> bool {
     trials.iter().any(|trial| trial.held == Some(true))
 }
 

@@ -1,7 +1,7 @@
 //! What a search found, `helenus.search/1`: the rate with its interval, the rate for fresh lives, each life, the curve.
 //! Refuses to give the rate of one life as that of all: with fewer than three lives it says that it is of these.
 
-use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, knee, next, trials};
+use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, found, knee, next, trials};
 use crate::calibration::Step;
 use crate::format::Format;
 use crate::result::{self, RunResult};
@@ -140,15 +140,13 @@ impl LifeReport {
     fn of(life: &Life<'_>) -> Self {
         let search = life.plan.search.as_ref();
         let end = search.map(|search| next(search, &life.result.phases, u64::MAX));
-        let highest = over(std::slice::from_ref(life)).map(|all| all.center());
-        let nothing = matches!(end, Some(Next::NothingHolds | Next::Dead));
         let tried = life.result.phases.iter();
         Self {
             run: life.run.map(str::to_owned),
             seed: life.plan.seed.0,
             closed_per_s: capacity(&life.result.phases),
             trials: tried.filter(|phase| phase.rate_per_s.is_some()).count(),
-            highest: highest.filter(|_| !nothing),
+            highest: search.and_then(|search| found(search, life.result)),
             ended: end.and_then(Next::cut_short),
         }
     }

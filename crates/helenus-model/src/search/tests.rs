@@ -1,12 +1,15 @@
 //! Searches on nodes of known capacity: what is found, how often it is right, and where a search ends.
 
 use super::*;
+use crate::doubt::Verdict;
+use crate::format::Format;
 use crate::histogram::Histogram;
-use crate::result::{Beside, Measured};
-use crate::run_plan::{Extent, Phase, Search, Share};
-use crate::sample::{OperationInterval, PhaseEnd};
+use crate::result::{self, Beside, Measured};
+use crate::run_plan::{Extent, Pacing, Phase, RunPlan, Search, Share};
+use crate::sample::{OperationInterval, PhaseEnd, StartMeans};
 use crate::seed::Seed;
 use crate::stats::Draw;
+use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -218,6 +221,84 @@ fn of_fewer_than_three_lives_nothing_is_predicted() {
         held: None,
     };
     assert!(Lives::of(&[vec![unknown]], 8_000.0).is_none());
+}
+
+#[test]
+fn trials_of_a_long_search_leave_a_rate_and_not_the_end_of_the_grid() {
+    // As often held as not: the likelihood of so many is below the least number.
+    let of = |trials: u32| -> Vec<Trial> {
+        let trial = |place: u32| Trial {
+            rate_per_s: 1_000.0,
+            held: Some(place.is_multiple_of(2)),
+        };
+        (0..trials).map(trial).collect()
+    };
+    let found = estimate(&[of(550), of(550)], 2_000.0).expect("trials");
+    assert!((900.0..1_150.0).contains(&found.rate_per_s), "{found:?}");
+    assert!(found.low_per_s < found.rate_per_s && found.rate_per_s < found.high_per_s);
+    assert!(found.width() < 1.6, "{found:?}");
+    let [low, high] = rates_at(&of(1_100), (2_000.0, None), [0.05, 0.95]);
+    assert!(900.0 < low && low < high && high < 1_150.0, "{low} {high}");
+}
+
+/// A run of these phases that searched so.
+fn searched(search: &Search, phases: Vec<PhaseResult>) -> (RunPlan, RunResult) {
+    let plan = RunPlan {
+        search: Some(search.clone()),
+        ..RunPlan::new(
+            vec![([127, 0, 0, 1], 9042).into()],
+            Workload::Standard1,
+            vec![Phase::default()],
+            Seed(1),
+        )
+    };
+    let result = RunResult {
+        format: Format::new("run", result::VERSION),
+        plan_hash: plan.hash(),
+        workload: plan.workload.name().to_owned(),
+        seed: plan.seed,
+        start_means: StartMeans::Socket,
+        pacing: Pacing::Sleep,
+        began_wall_ns: 1,
+        generator: None,
+        unchecked: vec![],
+        phases,
+        verdict: Verdict::Valid,
+    };
+    (plan, result)
+}
+
+#[test]
+fn a_search_in_which_nothing_held_found_no_rate() {
+    let search = asked();
+    let mut draw = Draw::new(Seed(2));
+    let mut phases = vec![closed(3_000.0)];
+    // Two that overload the nodes, then four of too few operations to say anything.
+    phases.extend([4_000.0, 4_000.0].map(|rate| queued(rate, 3_000.0, 5, &mut draw)));
+    phases.extend([50.0; 4].map(|rate| queued(rate, 3_000.0, 1, &mut draw)));
+    let held = |phases: &[PhaseResult]| -> Vec<Option<bool>> {
+        let all = super::trials(&search, phases).expect("a threshold");
+        all.iter().map(|trial| trial.held).collect()
+    };
+    let [no, unknown] = [Some(false), None];
+    assert_eq!(held(&phases), [no, no, unknown, unknown, unknown, unknown]);
+    let numbers = |phases: &[PhaseResult]| {
+        let (plan, result) = searched(&search, phases.to_vec());
+        let life = Life {
+            run: None,
+            plan: &plan,
+            result: &result,
+        };
+        let report = Report::of(&[life], "", "");
+        let of_life = report.lives[0].highest;
+        assert_eq!(report.highest.is_some(), of_life.is_some());
+        (found(&search, &result), of_life)
+    };
+    assert_eq!(numbers(&phases), (None, None));
+    // One that held makes all of them an answer.
+    phases.insert(3, queued(1_000.0, 3_000.0, 5, &mut draw));
+    let (found, of_life) = numbers(&phases);
+    assert!(found.is_some() && found == of_life, "{found:?} {of_life:?}");
 }
 
 #[test]

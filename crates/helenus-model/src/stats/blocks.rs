@@ -7,7 +7,7 @@ use crate::seed::Seed;
 use std::collections::BTreeMap;
 
 /// Blocks below which nothing is said.
-pub const FEWEST_BLOCKS: usize = 6;
+pub const FEWEST_BLOCKS: usize = 5;
 
 /// Blocks that are kept apart; more are merged with their neighbours, so that an hour costs what a minute costs.
 pub const MOST_BLOCKS: usize = 64;

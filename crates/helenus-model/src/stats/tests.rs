@@ -220,7 +220,7 @@ fn blocks_read_as_the_histogram_does_and_know_their_limits() {
     let mut draw = Draw::new(Seed(12));
     let parts = seconds(200, 20, &mut draw);
     let refs: Vec<&Histogram> = parts.iter().collect();
-    assert!(Blocks::of(&refs[..5], Seed(1)).is_none());
+    assert!(Blocks::of(&refs[..4], Seed(1)).is_none());
     assert!(Blocks::of(&[&Histogram::new(); 10], Seed(1)).is_none());
     let blocks = Blocks::of(&refs, Seed(1)).unwrap();
     assert_eq!(blocks.count(), MOST_BLOCKS);

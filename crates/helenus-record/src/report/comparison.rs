@@ -74,7 +74,7 @@ fn leading(c: &Comparison) -> Vec<(usize, &Row)> {
 fn limits(c: &Comparison) -> String {
     let detectable = main_rows(c).into_iter().filter_map(|row| {
         let estimate = row.estimate.filter(Estimate::is_enough)?;
-        Some((estimate.detectable - 1.0, row.name()))
+        Some((estimate.detectable? - 1.0, row.name()))
     });
     let mut detectable: Vec<(f64, String)> = detectable.collect();
     detectable.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -312,15 +312,20 @@ fn pair_ticks(pairs: usize) -> Vec<(f64, String)> {
 
 fn table(c: &Comparison) -> String {
     let rows: String = c.rows.iter().map(row).collect();
+    let power = match c.sequential {
+        true => "",
+        false => {
+            " <em>Detectable</em> is the smallest difference that this many pairs detect with 80 % power; \
+             <em>pairs for ±5 %</em> is how many an interval of that width needs."
+        }
+    };
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr><th>phase</th><th>operation</th>\
          <th>measure</th><th class=\"n\">A</th><th class=\"n\">B</th><th class=\"n\">B against A</th>\
          <th>95 % interval</th><th>finding</th><th class=\"n\">p</th><th class=\"n\">p by Holm</th>\
          <th class=\"n\">pairs</th><th class=\"n\">detectable</th><th class=\"n\">pairs for ±5 %</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
-         <p class=\"note\">A and B are geometric means over restarts. <em>Detectable</em> is the smallest difference \
-         that this many pairs detect with 80 % power; <em>pairs for ±5 %</em> is how many an interval of \
-         that width needs. {}</p>\n",
+         <p class=\"note\">A and B are geometric means over restarts.{power} {}</p>\n",
         html(&c.rule().unwrap_or_default())
     )
 }
@@ -352,8 +357,10 @@ fn row(row: &Row) -> String {
         e.map_or_else(dash, |e| p(e.p)),
         e.and_then(|e| e.p_holm).map_or_else(dash, p),
         any.map_or_else(dash, |e| e.pairs.to_string()),
-        e.map_or_else(dash, |e| words::percent(e.detectable - 1.0)),
-        any.map_or_else(dash, |e| e.pairs_for_5_percent.to_string()),
+        e.and_then(|e| e.detectable)
+            .map_or_else(dash, |finds| words::percent(finds - 1.0)),
+        any.and_then(|e| e.pairs_for_5_percent)
+            .map_or_else(dash, |pairs| pairs.to_string()),
     )
 }
 

@@ -14,8 +14,9 @@ use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
     Analysis, Answer, Bar, BarCell, Covariates, Experiment, Growth, Kept, Noise, RunState,
-    Screened, Tip,
+    Screened, Stage, Tip,
 };
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Settings with room to spare are so many times better than the threshold: a busier day, a longer collection.
@@ -51,6 +52,7 @@ pub(super) fn lines(report: &ExperimentReport<'_>) -> Vec<String> {
             lines.extend(found.generator_limit.as_ref().map(|at| {
                 format!("the generator was the limit {at}: the nodes' own limit was not reached")
             }));
+            lines.extend(behind(report));
             lines.extend(found.noise.map(|noise| noise_line(found, &noise)));
             lines.extend(found.rule());
         }
@@ -95,9 +97,11 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
     let (winner, reference) = (&answer.winner_label, &answer.reference_label);
     if answer.winner == answer.reference {
         let open = answer.open_gain(found.measure).filter(|gain| *gain > 0.0);
-        let open = open.map_or(String::new(), |gain| {
-            format!("; others may be up to {} better", words::percent(gain))
-        });
+        let open = match open {
+            Some(gain) => format!("; others may be up to {} better", words::percent(gain)),
+            None if answer.rivals.is_empty() => "; no other settings can be compared".to_owned(),
+            None => String::new(),
+        };
         return match answer.blocks {
             // One block has no residual, so no two settings could be compared.
             few if few < LEAST_PAIRS && answer.rivals.iter().all(|one| one.estimate.is_none()) => {
@@ -155,8 +159,13 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
 
 /// What a second measurement with fresh restarts showed, beside the first.
 fn again(found: &Analysis, answer: &Answer) -> Option<String> {
-    let estimate = answer.again.as_ref()?;
     let first = answer.estimate.as_ref()?;
+    let Some(estimate) = answer.again.as_ref() else {
+        return (answer.again_claim != Claim::None).then(|| {
+            "the difference was not confirmed with fresh restarts: there one of both fell behind its schedule more often"
+                .to_owned()
+        });
+    };
     if answer.again_claim == Claim::None {
         return Some(format!(
             "measured again with fresh restarts: {} of the blocks count, a claim needs {LEAST_PAIRS}; there {} is {} ({})",
@@ -377,6 +386,33 @@ fn noise_line(found: &Analysis, noise: &Noise) -> String {
         line.push_str("; that is more than chance explains, so trust no small difference here");
     }
     line
+}
+
+/// What fell behind its schedule, each with how often: in its other blocks it had luck.
+fn behind(report: &ExperimentReport<'_>) -> Option<String> {
+    let all = report.experiment.combinations();
+    let blocks = |place: usize, only_behind: bool| {
+        let own = report.facts.iter().filter(|fact| {
+            let planned = fact.planned;
+            planned.combination == place
+                && planned.stage != Stage::Again
+                && (fact.behind || !only_behind)
+        });
+        let blocks: BTreeSet<usize> = own.map(|fact| fact.planned.block).collect();
+        blocks.len()
+    };
+    let each = all.iter().enumerate().filter_map(|(place, levels)| {
+        let (behind, of) = (blocks(place, true), blocks(place, false));
+        let label = report.experiment.label(levels);
+        (behind > 0).then(|| format!("{label} ({behind} of {of} blocks)"))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "fell behind the schedule: {}; settings that differ in this by more than a tenth of the blocks are not compared",
+            each.join(", ")
+        )
+    })
 }
 
 /// What died, each with how often.

@@ -60,7 +60,11 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, Tone) {
             Claim::Higher | Claim::Lower => different,
             Claim::NoDifference => none,
             // The reference looks best, so there is nothing that it is compared with.
-            Claim::None if answer.winner == answer.reference && answer.blocks >= LEAST_PAIRS => {
+            Claim::None
+                if answer.winner == answer.reference
+                    && answer.blocks >= LEAST_PAIRS
+                    && !answer.rivals.is_empty() =>
+            {
                 open("nothing better")
             }
             Claim::None => open("no claim"),

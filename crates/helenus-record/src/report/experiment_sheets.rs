@@ -76,7 +76,8 @@ fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
         words::change(e.ratio),
         words::interval(e),
         p,
-        words::percent(e.detectable - 1.0),
+        e.detectable
+            .map_or("–".to_owned(), |finds| words::percent(finds - 1.0)),
     ]
 }
 

@@ -3,6 +3,7 @@
 
 use crate::made::made;
 use helenus_model::comparison::Claim;
+use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{Answer, Planned, RunState, analyse};
 use helenus_record::PlannedRun;
 use helenus_record::report::{
@@ -82,6 +83,24 @@ fn the_answer_comes_first_and_everything_behind_it() {
             .is_some_and(|row| row.starts_with("1,1,1,"))
     );
     assert!(experiment_markdown(&report).contains("* measured on a processor, 2 processors\n"));
+}
+
+#[test]
+fn what_fell_behind_is_named_and_not_compared() {
+    let mut made = made();
+    let all = made.experiment.combinations();
+    let own = made.facts.iter_mut().filter(|fact| {
+        let planned = fact.planned;
+        all[planned.combination] == [1, 1] && planned.block < 6
+    });
+    own.for_each(|fact| (fact.verdict, fact.behind) = (Verdict::Invalid, true));
+    made.analysis = analyse(&made.experiment, &made.facts, None, None).expect("numbers");
+    let answer = experiment_answer(&made.report());
+    let why = "fell behind the schedule: heap=128M rate=1000 (6 of 25 blocks); settings that differ in this by more than a tenth of the blocks are not compared";
+    assert!(answer.iter().any(|line| line == why), "{answer:#?}");
+    let none = "nothing looked better than heap=64M, by response p99 of main (25 blocks); no other settings can be compared";
+    assert_eq!(answer[0], none);
+    assert_eq!(experiment_conclusion(&made.report()).badge, "no claim");
 }
 
 #[test]

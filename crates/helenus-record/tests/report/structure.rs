@@ -406,6 +406,14 @@ fn a_comparison_claims_no_more_than_it_may() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+    // Pairs that were looked at after each detect nothing that is known before.
+    let (page, _) = compared(|c| {
+        c.sequential = true;
+        *c = c.clone().corrected();
+    });
+    for part in ["pairs detect differences", "80 % power", "80\u{a0}% power"] {
+        assert!(!page.contains(part), "{part}");
+    }
     let (page, _) = compared(|c| {
         c.pairs.truncate(1);
         c.bars.clear();

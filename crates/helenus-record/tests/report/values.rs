@@ -540,8 +540,8 @@ pub(crate) fn comparison() -> Comparison {
                 } else {
                     0.003
                 }),
-                detectable: 1.0 + half * 1.4,
-                pairs_for_5_percent: 6,
+                detectable: Some(1.0 + half * 1.4),
+                pairs_for_5_percent: Some(6),
             }),
             claim,
         });

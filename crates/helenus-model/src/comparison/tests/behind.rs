@@ -58,6 +58,48 @@ fn a_late_generator_leaves_open_what_its_lateness_may_hide() {
 }
 
 #[test]
+fn what_a_late_generator_hides_stays_hidden_in_what_was_stored() {
+    let found = doubted(1.1, DoubtKind::GeneratorLate, 8, &[]);
+    let again = found.clone().corrected();
+    let ends = |of: &Comparison| {
+        let p99 = row(of, "write all response p99");
+        let known = p99.estimate.unwrap();
+        assert_eq!(p99.claim, Claim::NoDifference);
+        [known.low, known.high]
+    };
+    let (then, now) = (ends(&found), ends(&again));
+    for (then, now) in then.into_iter().zip(now) {
+        assert!((now / then - 1.0).abs() < 1e-9, "{now} was {then}");
+    }
+    assert_eq!(again.clone().corrected(), again);
+}
+
+#[test]
+fn a_threshold_is_answered_where_no_measure_can_be_compared() {
+    // Nodes on other hosts: no CPU of theirs was measured.
+    let remote = |p50: f64| {
+        let mut run = write(p50);
+        run.phases[0].around.nodes_cpu_per_operation_us = None;
+        run
+    };
+    let a: Vec<RunResult> = A.iter().map(|p50| remote(*p50)).collect();
+    let mut b: Vec<RunResult> = times_of(0.8).into_iter().map(remote).collect();
+    let late = b.iter_mut().take(6);
+    late.for_each(|run| doubt(run, DoubtKind::BehindSchedule));
+    let [a, b] = in_turn(&a, &b);
+    let said = |bars: &[&str]| {
+        let found = compare(&a, &b, &options(bars)).unwrap().conclusion();
+        (found.headline, found.badge)
+    };
+    let behind = "B fell behind its schedule in 6 of 8 pairs, A in none";
+    let why = "no headline measure can be compared, because one side fell behind more often";
+    let nothing = format!("{behind}; no claim: {why}");
+    assert_eq!(said(&[]), (nothing, "no claim"));
+    let crossed = format!("{behind}; threshold p99>+5% is crossed; no other claim: {why}");
+    assert_eq!(said(&["p99>+5%"]), (crossed, "a threshold is crossed"));
+}
+
+#[test]
 fn a_generator_that_falls_behind_spoils_its_pair() {
     let a: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
     let mut b = a.clone();

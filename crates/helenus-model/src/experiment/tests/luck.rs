@@ -69,6 +69,91 @@ fn one_run_that_came_through_by_luck_takes_no_block_from_the_others() {
 }
 
 #[test]
+fn the_blocks_in_which_what_falls_behind_kept_up_claim_nothing() {
+    let of = Experiment {
+        repeats: 10,
+        ..of_levels(&[2], "full")
+    };
+    let all = simulated(&of, Seed(5), 0.01, |levels| {
+        10_000.0 / (1.0 + levels[0] as f64)
+    });
+    // By combination, in how many blocks it falls behind.
+    let found = |behind: [usize; 2]| {
+        let mut facts = all.clone();
+        let own = facts
+            .iter_mut()
+            .filter(|f| f.planned.block < behind[f.planned.combination]);
+        own.for_each(falls_behind);
+        let found = analyse(&of, &facts, None, None).unwrap();
+        let claim = found.effects[0].claim;
+        (claim, found.effects[0].estimate, found.answer.unwrap())
+    };
+    // One bad moment in ten blocks is no luck of the other nine.
+    for even in [[0, 0], [2, 2], [0, 1], [3, 2]] {
+        let (claim, estimate, answer) = found(even);
+        assert!(estimate.is_some(), "{even:?}");
+        assert_eq!((claim, answer.claim), (Claim::Lower, Claim::Lower));
+        assert_eq!(answer.winner_label, "f0=1");
+    }
+    for (uneven, left) in [([0, 4], "f0=0"), ([4, 0], "f0=1"), ([2, 0], "f0=1")] {
+        let (claim, estimate, answer) = found(uneven);
+        assert_eq!((claim, estimate), (Claim::None, None), "{uneven:?}");
+        assert_eq!((answer.claim, answer.estimate), (Claim::None, None));
+        // What fell behind more often is no candidate.
+        assert_eq!(answer.winner_label, left);
+        assert!(answer.rivals.is_empty());
+    }
+}
+
+#[test]
+fn what_fell_behind_takes_only_its_like_out_of_an_effect() {
+    let of = read(WHOLE).unwrap();
+    let mut facts = simulated(&of, Seed(5), 0.01, |levels| {
+        if levels[0] == 1 { 5_000.0 } else { 10_000.0 }
+    });
+    let own = facts.iter_mut().filter(|f| f.planned.combination == 5);
+    own.take(4).for_each(falls_behind);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let heap = &found.effects[0];
+    assert_eq!((heap.settings, heap.claim), ([3, 4], Claim::Lower));
+    assert!(found.interactions.iter().all(|one| one.estimate.is_some()));
+    let answer = found.answer.unwrap();
+    assert_eq!(answer.winner_label, "heap=128M reads=many");
+    assert_eq!(answer.claim, Claim::Lower);
+}
+
+#[test]
+fn a_second_look_in_which_the_best_falls_behind_confirms_nothing() {
+    let of = Experiment {
+        repeats: 16,
+        ..of_levels(&[2], "full")
+    };
+    let mut all = simulated(&of, Seed(5), 0.01, |levels| {
+        10_000.0 / (1.0 + levels[0] as f64)
+    });
+    // The last seven blocks are the second look.
+    all.retain(|f| f.planned.block < 9 || f.planned.stage == Stage::Main);
+    for fact in all.iter_mut().filter(|f| f.planned.block >= 9) {
+        fact.planned.stage = Stage::Again;
+    }
+    let answer = |behind: usize| {
+        let mut facts = all.clone();
+        let best = facts.iter_mut().filter(|f| f.planned.combination == 1);
+        let own = best.filter(|f| (9..9 + behind).contains(&f.planned.block));
+        own.for_each(falls_behind);
+        analyse(&of, &facts, None, None).unwrap().answer.unwrap()
+    };
+    let confirmed = answer(0);
+    assert!(confirmed.again.is_some());
+    assert_eq!(confirmed.settled(), Claim::Lower);
+    for behind in [1, 7] {
+        let answer = answer(behind);
+        assert_eq!((answer.claim, answer.again), (Claim::Lower, None));
+        assert_eq!(answer.settled(), Claim::NoDifference);
+    }
+}
+
+#[test]
 fn a_fraction_with_the_dead_in_it_compares_no_other_loads() {
     let of = of_levels(&[2, 2, 2, 4], "half");
     let all = of.combinations();

@@ -147,10 +147,11 @@ fn table(of: &Comparison) -> String {
             value(row.measure, row.a),
             value(row.measure, row.b),
         ];
+        let needs = row.estimate.and_then(|e| e.pairs_for_5_percent);
+        let needs = needs.map_or("–".to_owned(), |pairs| pairs.to_string());
         match row.estimate {
             Some(e) if !e.is_enough() => {
                 let [interval, p, holm, finds] = ["–"; 4].map(str::to_owned);
-                let needs = e.pairs_for_5_percent.to_string();
                 let words = row.finding().words().to_owned();
                 cells.extend([signed(e.ratio), interval, p, holm, finds, needs, words]);
             }
@@ -159,8 +160,9 @@ fn table(of: &Comparison) -> String {
                 format!("{} to {}", signed(e.low), signed(e.high)),
                 probability(e.p),
                 e.p_holm.map_or("–".to_owned(), probability),
-                percent(e.detectable - 1.0),
-                e.pairs_for_5_percent.to_string(),
+                e.detectable
+                    .map_or("–".to_owned(), |finds| percent(finds - 1.0)),
+                needs,
                 row.finding().words().to_owned(),
             ]),
             None => cells.extend([signed(row.b / row.a), Finding::NoClaim.words().to_owned()]),

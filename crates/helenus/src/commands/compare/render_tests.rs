@@ -55,8 +55,8 @@ fn row(draw: &mut Draw, phase: &str, measure: Measure, pairs: usize) -> Row {
             log_sd: 0.1,
             p,
             p_holm: corrected.then_some(p * times),
-            detectable: 1.2,
-            pairs_for_5_percent: 20,
+            detectable: Some(1.2),
+            pairs_for_5_percent: Some(20),
         }),
         claim,
     }
@@ -210,6 +210,24 @@ fn no_interval_is_shown_of_fewer_than_six_pairs() {
         let note = "–: fewer than 6 pairs give no interval\n";
         assert_eq!(terminal.contains(note), !shown, "{terminal}");
     }
+}
+
+#[test]
+fn pairs_that_were_looked_at_after_each_promise_nothing() {
+    let mut draw = Draw::new(Seed(7));
+    let mut found = comparison(&mut draw);
+    found.rows = vec![row(&mut draw, "write", Measure::ResponseP99, LEAST_PAIRS)];
+    let cells = |of: &Comparison| -> Vec<String> {
+        let table = table(of);
+        let last = table.lines().last().expect("a row");
+        let words = last.strip_suffix(of.rows[0].finding().words());
+        let cells = words.expect("the finding").split_whitespace();
+        cells.map(str::to_owned).collect()
+    };
+    assert!(cells(&found).ends_with(&["20", "%", "20"].map(str::to_owned)));
+    found.sequential = true;
+    let again = cells(&found.corrected());
+    assert!(again.ends_with(&["–", "–"].map(str::to_owned)), "{again:?}");
 }
 
 /// Whether every claim is that of a crossed bar, which the headline says first.
