@@ -32,7 +32,7 @@ const USAGE: &str = "usage: cargo xtask CHORE
   lock VERSION   write the release's lock: its jars with sizes and SHA-256
   keys VERSION   write the release's table of cassandra.yaml keys; before 4.0 from its distribution
   patches SERIES write how the keys of the series' other patches differ from those of the pinned one
-  prove NAME [--repeats N] [--only VARIANT] [--fresh]
+  prove NAME [--repeats N] [--only VARIANT] [--rows N] [--fresh]
                  measure a figure again and hold it to its bars; prove --list names them
   dist [--arch ARCH] [--dry-run]
                  build what is given away into target/dist: wheel, tarball, .deb, SHA256SUMS

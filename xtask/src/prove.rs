@@ -262,7 +262,7 @@ fn wish<'a>(words: &[&'a str]) -> Result<Wish<'a>, Box<dyn Error>> {
                 wish.only = Some(variant.ok_or(format!("--only wants one of {names}"))?);
             }
             word => {
-                let known = "--repeats N, --only VARIANT, --fresh";
+                let known = "--repeats N, --only VARIANT, --rows N, --fresh";
                 return Err(format!("{word} is none of {known}").into());
             }
         }

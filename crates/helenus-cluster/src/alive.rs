@@ -14,10 +14,23 @@ use std::path::Path;
 /// Name of the lock file in a node's folder.
 pub const CLAIM_FILE: &str = "claim";
 
+/// A claim is held by a process that has no number here: it can be neither asked nor ended from here.
+#[derive(Debug, thiserror::Error)]
+#[error("a process of another PID namespace holds it")]
+pub(crate) struct Hidden;
+
+impl Hidden {
+    /// Whether an error is this one.
+    pub(crate) fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
 /// The process that holds a node's claim, or none.
 ///
 /// # Errors
-/// The file exists but cannot be opened or asked; a missing file means that no process lives.
+/// The file exists but cannot be opened or asked, or a process of another PID namespace holds it; a missing file means
+/// that no process lives.
 pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
     let file = fs::OpenOptions::new()
         .read(true)
@@ -32,11 +45,15 @@ pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
 /// The process that holds the claim behind an open descriptor.
 ///
 /// # Errors
-/// The kernel does not report it.
+/// The kernel does not report it, or it is a process of another PID namespace.
 pub fn holder_of(file: impl AsFd) -> io::Result<Option<Pid>> {
     let asked = Flock::from(FlockType::WriteLock);
-    let answer = fcntl_getlk(file, &asked)?;
-    Ok(answer.and_then(|lock| lock.pid))
+    fcntl_getlk(file, &asked)?.map(pid_of).transpose()
+}
+
+/// The process of a lock; of one that has no number in this PID namespace the kernel says 0.
+fn pid_of(lock: Flock) -> io::Result<Pid> {
+    lock.pid.ok_or_else(|| io::Error::other(Hidden))
 }
 
 /// Makes the claim file, which no process holds yet.
@@ -85,6 +102,20 @@ mod tests {
         assert_eq!(holder(dir.path()).unwrap(), None);
         create(dir.path()).unwrap();
         assert_eq!(holder(dir.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn who_has_no_number_here_is_not_nobody() {
+        let own = rustix::process::getpid();
+        let lock = Flock {
+            pid: Some(own),
+            ..Flock::from(FlockType::WriteLock)
+        };
+        assert_eq!(pid_of(lock).unwrap(), own);
+        let error = pid_of(Flock::from(FlockType::WriteLock)).unwrap_err();
+        assert!(Hidden::is(&error), "{error}");
+        let error = crate::error::ClusterError::io("the node's claim")(error);
+        assert!(error.hint().is_some_and(|hint| hint.contains("container")));
     }
 
     #[test]

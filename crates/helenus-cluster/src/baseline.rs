@@ -40,6 +40,12 @@ const MANIFEST: &str = "manifest.json";
 /// Folders that a save has not finished, or a removal has not.
 const PARTIAL: &str = ".partial-";
 
+/// Baselines that a save is about to replace: brought back where it was cut off before the new one was in their place.
+const ASIDE: &str = ".aside-";
+
+/// Lock in the folder of a cluster's baselines.
+const LOCK: &str = ".lock";
+
 /// What happens on the way.
 #[derive(Debug, Clone)]
 pub enum BaselineEvent {
@@ -157,6 +163,11 @@ impl Baselines {
         self.root.join(cluster).join(tag)
     }
 
+    /// Folder of a baseline while a save replaces it, there or not.
+    fn aside(&self, cluster: &str, tag: &str) -> PathBuf {
+        self.folder(cluster, &format!("{ASIDE}{tag}"))
+    }
+
     /// Names of clusters that baselines are of, sorted.
     ///
     /// # Errors
@@ -173,7 +184,14 @@ impl Baselines {
     pub fn tags(&self, cluster: &str) -> Result<Vec<String>, BaselineError> {
         let names =
             folders(&self.root.join(cluster)).map_err(BaselineError::io("the baselines"))?;
-        Ok(names.into_iter().filter(|n| !n.starts_with('.')).collect())
+        let tags = names.iter().map(|n| n.strip_prefix(ASIDE).unwrap_or(n));
+        let mut tags: Vec<String> = tags
+            .filter(|tag| !tag.starts_with('.'))
+            .map(str::to_owned)
+            .collect();
+        tags.sort();
+        tags.dedup();
+        Ok(tags)
     }
 
     /// The manifest of a baseline.
@@ -182,7 +200,12 @@ impl Baselines {
     /// No such baseline, or one that this Helenus cannot read.
     pub fn load(&self, cluster: &str, tag: &str) -> Result<Baseline, BaselineError> {
         let folder = self.folder(cluster, tag);
-        if check_tag(cluster).is_err() || check_tag(tag).is_err() || !folder.is_dir() {
+        let named = check_tag(cluster).is_ok() && check_tag(tag).is_ok();
+        if named && !folder.is_dir() && self.aside(cluster, tag).is_dir() {
+            // Who takes the lock brings it back.
+            drop(self.lock(cluster)?);
+        }
+        if !named || !folder.is_dir() {
             return Err(BaselineError::Unknown {
                 cluster: cluster.into(),
                 tag: tag.into(),
@@ -246,7 +269,8 @@ impl Baselines {
         listed
     }
 
-    /// Takes the lock of a cluster's baselines and deletes what a cut-off save or removal left.
+    /// Takes the lock of a cluster's baselines, deletes what a cut-off save or removal left, and brings back what such a
+    /// save had put aside.
     ///
     /// # Errors
     /// Another helenus holds it, or the folder cannot be made.
@@ -255,19 +279,36 @@ impl Baselines {
         let folder = self.root.join(cluster);
         let mut make = std::fs::DirBuilder::new();
         make.recursive(true).mode(0o700);
-        make.create(&folder).map_err(io())?;
-        let file = fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(folder.join(".lock"))
-            .map_err(io())?;
-        if !lock::take(&file).map_err(io())? {
-            return Err(BaselineError::Busy(cluster.to_owned()));
-        }
+        let file = loop {
+            make.create(&folder).map_err(io())?;
+            let opened = fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(folder.join(LOCK));
+            let Some(file) = there(opened).map_err(io())? else {
+                continue;
+            };
+            if !lock::take(&file).map_err(io())? {
+                return Err(BaselineError::Busy(cluster.to_owned()));
+            }
+            // A file without a name went with its folder meanwhile, and locks nothing.
+            let status = rustix::fs::fstat(&file).map_err(io::Error::from);
+            if status.map_err(io())?.st_nlink > 0 {
+                break file;
+            }
+        };
         for name in folders(&folder).map_err(io())? {
             if name.starts_with(PARTIAL) {
                 tracing::info!(cluster, name, "an unfinished baseline is deleted");
                 fs::remove_dir_all(folder.join(name)).map_err(io())?;
+            } else if let Some(tag) = name.strip_prefix(ASIDE) {
+                tracing::info!(cluster, tag, "a baseline was put aside by a save");
+                let (aside, place) = (folder.join(&name), folder.join(tag));
+                let done = match place.exists() {
+                    true => fs::remove_dir_all(aside),
+                    false => fs::rename(aside, place),
+                };
+                done.map_err(io())?;
             }
         }
         Ok(BaselineLock { _file: file })
@@ -305,17 +346,22 @@ impl Baselines {
         if let Err(error @ BaselineError::Unknown { .. }) = self.load(cluster, tag) {
             return Err(error);
         }
-        let lock = self.lock(cluster)?;
+        let _lock = self.lock(cluster)?;
         // Under another name first: a removal that is cut off leaves nothing that looks whole.
         let leaving = self.folder(cluster, &format!("{PARTIAL}{tag}"));
         let io = || BaselineError::io("the baseline's folder");
         fs::rename(self.folder(cluster, tag), &leaving).map_err(io())?;
         fs::remove_dir_all(&leaving).map_err(io())?;
-        drop(lock);
-        if self.tags(cluster)?.is_empty() {
-            fs::remove_dir_all(self.root.join(cluster)).map_err(io())?;
+        if !self.tags(cluster)?.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        // Whoever takes the lock from now on makes a new one, which keeps the folder.
+        let folder = self.root.join(cluster);
+        fs::remove_file(folder.join(LOCK)).map_err(io())?;
+        match fs::remove_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            done => there(done).map(drop).map_err(io()),
+        }
     }
 
     /// Where the SSTables of own tables lie in a baseline, by node.
@@ -399,5 +445,59 @@ fn go_on(cancel: &Cancel) -> Result<(), ClusterError> {
         Err(crate::ready::ReadyError::Interrupted.into())
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The baselines of a cluster `c` with these folders, and where they lie.
+    fn with(names: &[&str]) -> (tempfile::TempDir, Baselines, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let baselines = Baselines::look(home.path());
+        for name in names {
+            fs::create_dir_all(baselines.folder("c", name)).unwrap();
+        }
+        let folder = home.path().join("baselines/c");
+        (home, baselines, folder)
+    }
+
+    #[test]
+    fn the_folder_goes_with_its_last_baseline_and_takes_nothing_else_along() {
+        let (_home, baselines, folder) = with(&["one", "two"]);
+        baselines.remove("c", "one").unwrap();
+        assert!(folder.join(LOCK).exists());
+        // As what another helenus is about to save there.
+        fs::write(folder.join("new"), "").unwrap();
+        baselines.remove("c", "two").unwrap();
+        assert_eq!(folders(&folder).unwrap(), Vec::<String>::new());
+        assert!(folder.join("new").exists());
+        fs::remove_file(folder.join("new")).unwrap();
+        fs::create_dir(folder.join("three")).unwrap();
+        baselines.remove("c", "three").unwrap();
+        assert!(!folder.exists());
+        // A lock whose file is gone keeps nobody out.
+        let held = baselines.lock("c").unwrap();
+        assert!(matches!(baselines.lock("c"), Err(BaselineError::Busy(_))));
+        fs::remove_file(folder.join(LOCK)).unwrap();
+        drop((baselines.lock("c").unwrap(), held));
+    }
+
+    #[test]
+    fn what_a_save_put_aside_comes_back_unless_the_new_one_is_in_its_place() {
+        let (_home, baselines, folder) = with(&[".aside-one", ".partial-one"]);
+        fs::write(folder.join(".aside-one/old"), "").unwrap();
+        assert_eq!(baselines.tags("c").unwrap(), ["one"]);
+        // It has no manifest, and is there.
+        let error = baselines.load("c", "one").unwrap_err();
+        assert!(matches!(error, BaselineError::Unreadable { .. }), "{error}");
+        assert!(folder.join("one/old").exists());
+        assert_eq!(folders(&folder).unwrap(), ["one"]);
+        fs::create_dir(folder.join(".aside-one")).unwrap();
+        assert_eq!(baselines.tags("c").unwrap(), ["one"]);
+        drop(baselines.lock("c").unwrap());
+        assert!(folder.join("one/old").exists());
+        assert_eq!(folders(&folder).unwrap(), ["one"]);
     }
 }

@@ -125,6 +125,9 @@ impl Context {
             states
                 .iter()
                 .try_for_each(|state| owner::guard(self, state))?;
+            names
+                .iter()
+                .try_for_each(|name| self.provide_read_ahead(&named(request, name, names.len())))?;
             if let Some(state) = states.first() {
                 events(
                     &state.plan.name,

@@ -246,7 +246,8 @@ pub(crate) fn sweep(clusters: &Clusters) {
 }
 
 fn is_left(state: &ClusterState) -> bool {
-    let lives = |node: &NodePlan| alive::holder(Path::new(&node.folder)).is_ok_and(|h| h.is_some());
+    // One whose claim cannot be asked may live.
+    let lives = |node: &NodePlan| !matches!(alive::holder(Path::new(&node.folder)), Ok(None));
     state.abandoned() && !state.plan.nodes.iter().any(lives)
 }
 

@@ -2,6 +2,7 @@
 //! is and what to do about it; here any of them goes into one box.
 //! Refuses to know the modules above it, and exit codes: the command line gives each class one.
 
+use crate::alive::Hidden;
 use helenus_cql::client::ClientError;
 use helenus_model::hosts::options::HostsError;
 use helenus_model::kube::options::KubeError;
@@ -167,6 +168,9 @@ impl Problem for IoError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self.source.kind() {
+            _ if Hidden::is(&self.source) => {
+                "run it in the container, or by nsenter in the PID namespace, in which the cluster was brought up"
+            }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "the disk is full: free some space, or set HELENUS_HOME to a larger one"
             }

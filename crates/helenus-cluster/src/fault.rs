@@ -266,7 +266,7 @@ impl Context {
             undo(&state, entry)?;
             let nodes = entry.reach.nodes();
             match entry.fault.what {
-                What::Kill => ended.extend(nodes.iter().cloned()),
+                What::Kill => ended.extend(members(&state, nodes).cloned()),
                 What::DiskFull => ended.extend(fill::ended(&state, nodes)),
                 _ => {}
             }
@@ -338,7 +338,7 @@ impl Context {
         let mut throttles = Vec::new();
         if let What::Throttle { percent } = fault.what {
             for node in reach.nodes() {
-                let pid = pid_of(state, node).map_or(0, Pid::as_raw_pid);
+                let pid = pid_of(state, node)?.map_or(0, Pid::as_raw_pid);
                 let place = (self.env.uid, self.env.root.as_path());
                 let planned = throttle::plan(state, place, (node.as_str(), pid), percent)
                     .map_err(|why| FaultTrouble::NoQuota { why })?;
@@ -467,9 +467,40 @@ fn drop_gone(state: &ClusterState, journal: &mut Journal) {
             let now = conditions(state, node);
             !matches!(now, Some(NodeCondition::Running | NodeCondition::Paused))
         };
-        let owes = entry.fault.what.ends_nodes() && entry.reach.nodes().iter().any(down);
+        let mut nodes = members(state, entry.reach.nodes());
+        let owes = entry.fault.what.ends_nodes() && nodes.any(down);
         holds(state, entry) || owes || undo(state, entry).is_err()
     });
+}
+
+/// Forgets what was done to none but nodes that are gone, with all that it left.
+///
+/// # Errors
+/// The journal cannot be read or written.
+pub(crate) fn forget_gone(state: &ClusterState, stay: &[&NodePlan]) -> Result<(), ClusterError> {
+    let folder = Path::new(&state.plan.folder);
+    let mut journal = Journal::read(folder)?;
+    let before = journal.faults.len();
+    journal.faults.retain(|entry| {
+        let Reach::Nodes(nodes) = &entry.reach else {
+            return true;
+        };
+        let stays = |node: &String| stay.iter().any(|one| one.name == *node);
+        nodes.iter().any(stays) || undo(state, entry).is_err()
+    });
+    if journal.faults.len() < before {
+        journal.write(folder)?;
+    }
+    Ok(())
+}
+
+/// Those of the nodes that are in the plan: the others have left, or were replaced.
+fn members<'a>(
+    state: &'a ClusterState,
+    nodes: &'a [String],
+) -> impl Iterator<Item = &'a String> + use<'a> {
+    let known = move |node: &&String| state.plan.nodes.iter().any(|one| one.name == **node);
+    nodes.iter().filter(known)
 }
 
 /// Undoes what needs no start of a node.
@@ -501,7 +532,7 @@ fn undo(state: &ClusterState, entry: &Entry) -> Result<(), ClusterError> {
 /// Whether a fault is as it was made.
 fn holds(state: &ClusterState, entry: &Entry) -> bool {
     let any = |is: fn(Option<NodeCondition>) -> bool| {
-        let mut nodes = entry.reach.nodes().iter();
+        let mut nodes = members(state, entry.reach.nodes());
         nodes.any(|node| is(conditions(state, node)))
     };
     match entry.fault.what {
@@ -527,13 +558,13 @@ fn holds(state: &ClusterState, entry: &Entry) -> bool {
     }
 }
 
-/// Does something to the disks of these nodes.
+/// Does something to the disks of those of the nodes that are in the plan.
 fn disks(
     state: &ClusterState,
     nodes: &[String],
     what: fn(&NodePlan) -> io::Result<()>,
 ) -> Result<(), ClusterError> {
-    for node in nodes {
+    for node in members(state, nodes) {
         what(state.node(node)?).map_err(|source| FaultTrouble::Disk {
             node: node.clone(),
             source,
@@ -548,14 +579,21 @@ fn conditions(state: &ClusterState, node: &str) -> Option<NodeCondition> {
     Some(condition(plan, wanted).ok()?.0)
 }
 
-fn pid_of(state: &ClusterState, node: &str) -> Option<Pid> {
-    let plan = state.node(node).ok()?;
-    alive::holder(Path::new(&plan.folder)).ok()?
+/// A node's process; none where it does not live, or has left.
+fn pid_of(state: &ClusterState, node: &str) -> Result<Option<Pid>, ClusterError> {
+    let Ok(plan) = state.node(node) else {
+        return Ok(None);
+    };
+    let holder = alive::holder(Path::new(&plan.folder));
+    holder.map_err(ClusterError::io("the node's claim"))
 }
 
 /// A signal to those of the nodes that live.
 fn signal(state: &ClusterState, nodes: &[String], signal: Signal) -> Result<(), ClusterError> {
-    for pid in nodes.iter().filter_map(|node| pid_of(state, node)) {
+    for node in nodes {
+        let Some(pid) = pid_of(state, node)? else {
+            continue;
+        };
         match process::signal(pid, signal) {
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
             other => other.map_err(ClusterError::io("the node's process"))?,

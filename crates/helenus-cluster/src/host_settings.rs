@@ -175,11 +175,13 @@ pub fn read_ahead(
     let disk = device(root, folder).map_err(HostError::NoDisk)?;
     let what = format!("read-ahead of {}", disk.name);
     let file = PathBuf::from(format!("sys/block/{}/queue/read_ahead_kb", disk.name));
-    let wanted_kib = wanted.0.div_ceil(1024).to_string();
+    let kib = wanted.0.div_ceil(1024);
+    let (wanted_kib, in_pages) = (kib.to_string(), in_pages(kib).to_string());
     let mut of_others = others.iter().filter(|(_, other)| other != folder);
     let of_another = of_others.find_map(|(name, other)| Some((name, of_file(root, other, &file)?)));
     if let Some((cluster, other)) = &of_another
         && other.set != wanted_kib
+        && other.set != in_pages
     {
         let cluster = (*cluster).clone();
         return Err(HostError::Taken { what, cluster });
@@ -205,8 +207,21 @@ pub fn read_ahead(
         set: wanted_kib.clone(),
         unit: "KiB".to_owned(),
     };
-    remember(root, folder, change)?;
-    fs::write(&path, &wanted_kib).map_err(not_set)
+    remember(root, folder, change.clone())?;
+    fs::write(&path, &wanted_kib).map_err(not_set)?;
+    // What the kernel keeps of it is what is compared when it goes back.
+    let kept = fs::read_to_string(&path).map_err(not_set)?;
+    if kept.trim() == wanted_kib {
+        return Ok(());
+    }
+    let set = kept.trim().to_owned();
+    remember(root, folder, Changed { set, ..change })
+}
+
+/// So many KiB as the kernel keeps them: in whole pages.
+fn in_pages(kib: u64) -> u64 {
+    let page = rustix::param::page_size() as u64 / 1024;
+    kib - kib % page.max(1)
 }
 
 /// Keeps what a cluster is about to change, beside what it has changed.
@@ -352,6 +367,29 @@ mod tests {
         let back = put_back(root, &folders[0], &others(&folders));
         assert_eq!((back.len(), back[0].before.as_str()), (1, "8192"));
         assert_eq!(fs::read_to_string(&file).unwrap(), "8192");
+    }
+
+    #[test]
+    fn what_the_kernel_keeps_otherwise_is_put_back() {
+        let (root, folders, file) = machine();
+        let root = root.path();
+        // A file of the kernel that keeps fifteen characters.
+        fs::remove_file(&file).unwrap();
+        fs_err::os::unix::fs::symlink("/proc/self/comm", &file).unwrap();
+        let before = fs::read_to_string(&file).unwrap();
+        read_ahead(root, &folders[0], &[], Bytes(u64::MAX)).unwrap();
+        assert_eq!(held(root, &folders[0])[0].set, "180143985094819");
+        assert_eq!(put_back(root, &folders[0], &[]).len(), 1);
+        assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    }
+
+    #[test]
+    fn what_comes_to_the_same_pages_is_no_conflict() {
+        let (root, folders, _) = machine();
+        let page = rustix::param::page_size() as u64;
+        let all = others(&folders);
+        read_ahead(root.path(), &folders[0], &all, Bytes(page)).unwrap();
+        read_ahead(root.path(), &folders[1], &all, Bytes(page + 2048)).unwrap();
     }
 
     #[test]

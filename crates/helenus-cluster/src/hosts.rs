@@ -56,9 +56,14 @@ pub struct HostsState {
 impl Keep for HostsState {
     const FOLDER: &'static str = "hosts";
     const WHERE: &'static str = "was brought up on hosts";
+    const FORMAT: (&'static str, u32) = ("hosts-state", HOSTS_STATE_VERSION);
 
     fn name(&self) -> &str {
         &self.plan.name
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.options.id.as_deref()
     }
 }
 

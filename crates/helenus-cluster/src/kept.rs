@@ -1,8 +1,11 @@
 //! What is known of clusters that other programs run: one file each, in the state folder.
-//! Refuses a half-written file: each takes the place of the one before in one step.
+//! Refuses a half-written file: each takes the place of the one before in one step; and two commands that change a
+//! cluster at the same time.
 
 use crate::error::{Class, Problem};
-use crate::stored::{self, there};
+use crate::lock;
+use crate::state::LOCK_WITHIN;
+use crate::stored::{self, ReadError, there};
 use fs_err as fs;
 use helenus_model::topology::name_hint;
 use serde::Serialize;
@@ -10,6 +13,7 @@ use serde::de::DeserializeOwned;
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What is known of one cluster.
 pub trait Keep: Serialize + DeserializeOwned {
@@ -19,8 +23,14 @@ pub trait Keep: Serialize + DeserializeOwned {
     /// Where such clusters are, behind "no cluster NAME": `on Kubernetes`.
     const WHERE: &'static str;
 
+    /// Name and newest version of the format of its file.
+    const FORMAT: (&'static str, u32);
+
     /// Its name.
     fn name(&self) -> &str;
+
+    /// Its id: a cluster of the same name later has another one.
+    fn id(&self) -> Option<&str>;
 }
 
 /// Why a cluster is not known.
@@ -44,8 +54,14 @@ pub enum KeptError {
         /// Its name.
         name: String,
         /// Why.
-        source: io::Error,
+        source: ReadError,
     },
+    /// Another helenus changes it now.
+    #[error("another helenus is working on cluster {0}")]
+    Busy(String),
+    /// Another one has its name now.
+    #[error("cluster {0} was removed and created again meanwhile")]
+    Remade(String),
     /// The folder cannot be used.
     #[error("the state folder cannot be used")]
     Io(#[from] io::Error),
@@ -57,7 +73,7 @@ pub enum KeptError {
 impl Problem for KeptError {
     fn class(&self) -> Class {
         match self {
-            Self::Unknown { .. } => Class::Usage,
+            Self::Unknown { .. } | Self::Busy(_) | Self::Remade(_) => Class::Usage,
             _ => Class::Environment,
         }
     }
@@ -71,8 +87,27 @@ impl Problem for KeptError {
             Self::Unreadable { .. } => {
                 "use the version of helenus that made it, or remove the cluster by hand".to_owned()
             }
+            Self::Busy(_) => "wait until it is done, or stop it".to_owned(),
+            Self::Remade(_) => "repeat the command for the new one".to_owned(),
             Self::Io(_) | Self::Unkept(_) => "set HELENUS_HOME to a writable folder".to_owned(),
         })
+    }
+}
+
+/// The right to change a cluster; it ends when this is dropped, or the process ends.
+#[derive(Debug)]
+pub struct KeptLock {
+    _file: fs::File,
+    path: PathBuf,
+    state: PathBuf,
+}
+
+impl Drop for KeptLock {
+    fn drop(&mut self) {
+        // Deleted while it is held: who waits for it sees that, and takes another file.
+        if matches!(self.state.try_exists(), Ok(false)) {
+            let _best_effort = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -132,12 +167,63 @@ impl<S: Keep> Kept<S> {
                 known,
             });
         }
-        let read = fs::read(self.file(name));
-        let state = read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from));
+        let (format, newest) = S::FORMAT;
+        let state = stored::read(&self.file(name), format, newest);
         state.map_err(|source| KeptError::Unreadable {
             name: name.to_owned(),
             source,
         })
+    }
+
+    /// Takes the right to change the cluster of this name, which there need not be yet.
+    ///
+    /// # Errors
+    /// Another helenus has it, or the folder cannot be written.
+    pub fn lock(&self, name: &str) -> Result<KeptLock, KeptError> {
+        fs::create_dir_all(&self.folder)?;
+        let path = self.folder.join(format!("{name}.lock"));
+        let begin = Instant::now();
+        loop {
+            let mut options = fs::OpenOptions::new();
+            let file = options.create(true).append(true).open(&path)?;
+            if !lock::take(&file)? {
+                if begin.elapsed() > LOCK_WITHIN {
+                    return Err(KeptError::Busy(name.to_owned()));
+                }
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            // One that was deleted meanwhile keeps nobody out.
+            if rustix::fs::fstat(&file).map_err(io::Error::from)?.st_nlink != 0 {
+                return Ok(KeptLock {
+                    _file: file,
+                    path,
+                    state: self.file(name),
+                });
+            }
+        }
+    }
+
+    /// Takes the right to change a cluster, with its state, which nobody else changes from now on.
+    ///
+    /// # Errors
+    /// As [`Self::load`] and [`Self::lock`].
+    pub fn hold(&self, name: &str) -> Result<(KeptLock, S), KeptError> {
+        self.load(name)?;
+        let lock = self.lock(name)?;
+        Ok((lock, self.load(name)?))
+    }
+
+    /// The same for who has looked at a cluster before, and changes that one only.
+    ///
+    /// # Errors
+    /// As [`Self::hold`], or another cluster has its name now.
+    pub fn hold_again(&self, seen: &S) -> Result<(KeptLock, S), KeptError> {
+        let (lock, state) = self.hold(seen.name())?;
+        match state.id() == seen.id() {
+            true => Ok((lock, state)),
+            false => Err(KeptError::Remade(seen.name().to_owned())),
+        }
     }
 
     /// The same, or none where there is no such one.
@@ -169,5 +255,84 @@ impl<S: Keep> Kept<S> {
         let gone = |deleted| there(deleted).map(drop).map_err(KeptError::Unkept);
         gone(fs::remove_dir_all(self.folder(name)))?;
         gone(fs::remove_file(self.file(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::with_causes;
+    use helenus_model::format::Format;
+    use serde::Deserialize;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct One {
+        format: Format,
+        id: Option<String>,
+    }
+
+    impl Keep for One {
+        const FOLDER: &'static str = "ones";
+        const WHERE: &'static str = "is here";
+        const FORMAT: (&'static str, u32) = ("one", 1);
+
+        fn name(&self) -> &str {
+            "demo"
+        }
+
+        fn id(&self) -> Option<&str> {
+            self.id.as_deref()
+        }
+    }
+
+    fn one(version: u32, id: &str) -> One {
+        One {
+            format: Format::new("one", version),
+            id: Some(id.to_owned()),
+        }
+    }
+
+    #[test]
+    fn one_command_at_a_time_changes_a_cluster() {
+        let home = tempfile::tempdir().unwrap();
+        let all = Kept::<One>::of(home.path());
+        assert!(matches!(all.hold("demo"), Err(KeptError::Unknown { .. })));
+        all.save(&one(1, "a")).unwrap();
+        let (held, _) = all.hold("demo").unwrap();
+        let second = all.hold("demo").unwrap_err();
+        assert_eq!(
+            second.to_string(),
+            "another helenus is working on cluster demo"
+        );
+        drop(held);
+        let (held, _) = all.hold("demo").unwrap();
+        all.forget("demo").unwrap();
+        drop(held);
+        let left: Vec<_> = fs::read_dir(home.path().join("ones")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn what_was_seen_is_changed_only_while_it_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let all = Kept::<One>::of(home.path());
+        let seen = one(1, "a");
+        all.save(&seen).unwrap();
+        all.hold_again(&seen).unwrap();
+        all.save(&one(1, "b")).unwrap();
+        let other = all.hold_again(&seen).unwrap_err();
+        assert!(matches!(other, KeptError::Remade(_)), "{other}");
+        all.forget("demo").unwrap();
+        let gone = all.hold_again(&seen).unwrap_err();
+        assert!(matches!(gone, KeptError::Unknown { .. }), "{gone}");
+    }
+
+    #[test]
+    fn the_state_of_a_newer_version_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let all = Kept::<One>::of(home.path());
+        all.save(&one(2, "a")).unwrap();
+        let newer = with_causes(&all.load("demo").unwrap_err());
+        assert!(newer.contains("newer Helenus"), "{newer}");
     }
 }

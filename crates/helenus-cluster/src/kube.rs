@@ -131,9 +131,14 @@ impl KubeState {
 impl Keep for KubeState {
     const FOLDER: &'static str = "kube";
     const WHERE: &'static str = "was applied to Kubernetes";
+    const FORMAT: (&'static str, u32) = ("kube-state", KUBE_STATE_VERSION);
 
     fn name(&self) -> &str {
         Self::name(self)
+    }
+
+    fn id(&self) -> Option<&str> {
+        self.options.id.as_deref()
     }
 }
 

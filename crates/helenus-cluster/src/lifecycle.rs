@@ -223,16 +223,11 @@ impl Context {
         runtime: &Runtime,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
-        let folder = self.clusters.folder(&request.spec.name);
         let mut state = self.planned(request, version, runtime)?;
         // Before anything runs that a `kill -9` of this process would leave behind.
         owner::guard(self, &state)?;
         events(Event::Planned(Box::new(state.plan.clone())));
-        if let Some(wanted) = request.read_ahead {
-            let all = self.clusters.folders();
-            let all = all.map_err(ClusterError::io("the state folder"))?;
-            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
-        }
+        self.provide_read_ahead(request)?;
         self.provide_network(&state, events)?;
         self.provide_addresses(&state)?;
         if state.plan.interface.is_some() && request.start {
@@ -247,6 +242,17 @@ impl Context {
             self.launch(&mut state, &names, request.ready_within, events)?;
         }
         Ok(state)
+    }
+
+    /// Sets how far the kernel reads ahead on the disk of the cluster of that name, where it is asked for.
+    pub(crate) fn provide_read_ahead(&self, request: &UpRequest) -> Result<(), ClusterError> {
+        if let Some(wanted) = request.read_ahead {
+            let folder = self.clusters.folder(&request.spec.name);
+            let all = self.clusters.folders();
+            let all = all.map_err(ClusterError::io("the state folder"))?;
+            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
+        }
+        Ok(())
     }
 
     /// Takes addresses and writes the cluster's state; the caller holds its lock.

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
 use crate::event::{Event, MemberEvent};
+use crate::fault;
 use crate::free_memory;
 use crate::lifecycle::may_have_disks;
 use crate::limits;
@@ -266,7 +267,7 @@ impl Context {
     }
 
     /// Starts a node in place of a dead one: at its place on the ring, with data that the others stream. At the same
-    /// address it keeps name and folder, and what was in the folder is deleted; so it is in a network with distances.
+    /// address it keeps name and folders, and what was in them is deleted; so it is in a network with distances.
     ///
     /// # Errors
     /// The node runs, or the new one does not come in.
@@ -289,6 +290,10 @@ impl Context {
             let node = self.stand_in(&mut state, &dead, dead.address)?;
             self.save(&state)?;
             delete_node(Path::new(&node.folder))?;
+            let own = node.folders.all();
+            outside::remove_where(Path::new(&state.plan.folder), |folder| {
+                own.iter().any(|own| folder == Path::new(own))
+            })?;
             node
         } else {
             let mut stands_in = None;
@@ -425,7 +430,7 @@ impl Context {
         self.sweep_gone(state)
     }
 
-    /// Ends and deletes what is left of nodes that are gone.
+    /// Ends and deletes what is left of nodes that are gone, on other disks as well, and forgets what was done to them.
     pub(crate) fn sweep_gone(&self, state: &ClusterState) -> Result<(), ClusterError> {
         for gone in state.gone.iter().filter(|gone| gone.folder.exists()) {
             end_folder(&gone.folder)?;
@@ -433,8 +438,26 @@ impl Context {
             let groups = state.limits.as_ref().and_then(|l| l.groups.get(&gone.name));
             limits::remove_of(groups.map(Vec::as_slice).unwrap_or_default());
         }
+        let stay = staying(state);
+        outside::remove_where(Path::new(&state.plan.folder), |folder| {
+            let mut theirs = stay.iter().flat_map(|node| node.folders.all());
+            !theirs.any(|own| folder == Path::new(own))
+        })?;
+        // A journal that cannot be read is `fault`'s to report.
+        if let Err(error) = fault::forget_gone(state, &stay) {
+            tracing::warn!(%error, "faults of nodes that are gone are kept");
+        }
         Ok(())
     }
+}
+
+/// The nodes of the plan, and those that are being replaced: they are there again where that fails.
+fn staying(state: &ClusterState) -> Vec<&NodePlan> {
+    let replaced = state.nodes.values().filter_map(|kept| match &kept.joining {
+        Some(Joining::Replace { node, .. }) => Some(&**node),
+        _ => None,
+    });
+    state.plan.nodes.iter().chain(replaced).collect()
 }
 
 fn remember(state: &mut ClusterState, node: &NodePlan, host_id: Option<String>) {
@@ -524,6 +547,8 @@ impl Context {
                 return Err(StateError::Busy(name.to_owned()).into());
             }
         }
+        // The rows that a populate remembers go.
+        crate::populate_journal::forget(self, name)?;
         outside::remove(Path::new(&state.plan.folder))?;
         for node in &state.plan.nodes {
             delete_node(Path::new(&node.folder))?;

@@ -1,7 +1,7 @@
 //! What the nodes of a cluster are now: condition, process, memory by kind.
 //! Refuses to ask Cassandra: a stopped or hanging node must be reported too.
 
-use crate::alive;
+use crate::alive::{self, Hidden};
 use crate::state::{ClusterState, NodeCondition, condition};
 use fs_err as fs;
 use helenus_model::smaps::{MemoryByKind, by_kind};
@@ -64,7 +64,11 @@ pub fn nodes(state: &ClusterState) -> io::Result<Vec<NodeView>> {
         .iter()
         .map(|node| {
             let kept = &state.nodes[&node.name];
-            let (condition, pid) = condition(node, kept.wanted)?;
+            let (condition, pid) = match condition(node, kept.wanted) {
+                // It lives in another PID namespace, and has no number here.
+                Err(error) if Hidden::is(&error) => (NodeCondition::Running, None),
+                known => known?,
+            };
             let archive = state.runtime_of(&node.name).archive.as_ref();
             Ok(NodeView {
                 name: node.name.clone(),

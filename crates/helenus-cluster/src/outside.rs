@@ -84,7 +84,19 @@ pub(crate) fn of(cluster: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// One that is marked cannot be removed.
 pub(crate) fn remove(cluster: &Path) -> Result<(), ClusterError> {
-    let all = list(cluster);
+    remove_where(cluster, |_| true)
+}
+
+/// The same of those of the folders that are wanted gone.
+///
+/// # Errors
+/// One that is marked cannot be removed.
+pub(crate) fn remove_where(
+    cluster: &Path,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<(), ClusterError> {
+    let mut all = list(cluster);
+    all.retain(|(folder, _)| wanted(folder));
     for (folder, _) in &all {
         if is_marked(folder, cluster) {
             empty(folder).map_err(ClusterError::io("a folder for data"))?;
@@ -197,6 +209,22 @@ mod tests {
         remove(&lab.cluster).expect("removed");
         assert!(!lab.path("disk/new").exists());
         assert!(lab.path("disk").exists());
+    }
+
+    #[test]
+    fn a_node_s_folders_go_alone_and_are_made_anew() {
+        let lab = Lab::new();
+        let texts = [lab.text("disk/new/c-node1"), lab.text("disk/new/c-node2")];
+        make(&lab.cluster, &[&texts[0], &texts[1]]).expect("made");
+        let first = lab.path("disk/new/c-node1");
+        fs::create_dir(first.join("data")).expect("a folder");
+        remove_where(&lab.cluster, |folder| folder == first).expect("removed");
+        assert!(!first.exists());
+        assert_eq!(of(&lab.cluster), [lab.path("disk/new/c-node2")]);
+        make(&lab.cluster, &[&texts[0]]).expect("made anew");
+        assert!(!first.join("data").exists());
+        remove(&lab.cluster).expect("removed");
+        assert!(!lab.path("disk/new").exists());
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub fn wait(
         if context.cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }
-        if let Some(pid) = alive::holder_of(&file).map_err(io())? {
+        // One of another PID namespace has no number here, and is waited for all the same.
+        if let Ok(Some(pid)) = alive::holder_of(&file) {
             let ahead = Ahead {
                 pid: pid.as_raw_pid(),
                 what: words(&mut file, pid.as_raw_pid()).unwrap_or_default(),

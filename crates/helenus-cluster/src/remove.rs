@@ -67,7 +67,7 @@ pub fn look(context: &Context, name: &str) -> Result<Removal, ClusterError> {
     claimed.retain(|f| f.parent() == Some(&folder) && !f.ends_with(crate::net::FOLDER));
     let running = claimed
         .iter()
-        .filter(|f| alive::holder(f).is_ok_and(|h| h.is_some()))
+        .filter(|f| !matches!(alive::holder(f), Ok(None)))
         .count();
     let nodes = claimed.iter().filter(|f| !f.ends_with("training")).count();
     let outside = outside::of(&folder);
@@ -89,23 +89,29 @@ pub fn look(context: &Context, name: &str) -> Result<Removal, ClusterError> {
     })
 }
 
-/// Removes a cluster: its processes first, its addresses last.
+/// Removes a cluster: its processes first, its addresses last. What is returned has those settings of the machine that
+/// did go back.
 ///
 /// # Errors
-/// No such cluster, another helenus is at work on it, something else is mounted in its folder, or the folder cannot be
-/// removed.
+/// No such cluster, another helenus is at work on it, a process of it is in another PID namespace, something else is
+/// mounted in its folder, or the folder cannot be removed.
 pub fn remove(context: &Context, name: &str) -> Result<Removal, ClusterError> {
-    let removal = look(context, name)?;
+    let mut removal = look(context, name)?;
     let _lock = context.clusters.lock(name)?;
     disk::below(&removal.folder)?;
-    for folder in claimed_folders(&removal.folder) {
-        end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
+    let claimed = claimed_folders(&removal.folder);
+    // Whom this process cannot see it cannot end: all are asked before the first one ends.
+    for folder in &claimed {
+        alive::holder(folder).map_err(ClusterError::io("the node's claim"))?;
+    }
+    for folder in &claimed {
+        end_node(folder).map_err(ClusterError::io("the node's claim"))?;
     }
     disk::unmount_below(&removal.folder)?;
     limits::remove(&removal.folder);
     outside::remove(&removal.folder)?;
     let others = context.clusters.folders().unwrap_or_default();
-    host_settings::put_back(&context.env.root, &removal.folder, &others);
+    removal.puts_back = host_settings::put_back(&context.env.root, &removal.folder, &others);
     let leaving = removal
         .folder
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
@@ -194,4 +200,53 @@ fn size(folder: &Path) -> Bytes {
             Err(_) => 0,
         });
     Bytes(sizes.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::env::Env;
+
+    #[test]
+    fn only_settings_that_went_back_are_reported() {
+        let lab = tempfile::tempdir().expect("a folder");
+        let root = lab.path().join("root");
+        let env = Env {
+            vars: [
+                (
+                    "HELENUS_HOME".into(),
+                    lab.path().join("home").into_os_string(),
+                ),
+                ("XDG_RUNTIME_DIR".into(), lab.path().as_os_str().to_owned()),
+            ]
+            .into(),
+            uid: rustix::process::geteuid().as_raw(),
+            root: root.clone(),
+            ..Env::default()
+        };
+        let context = Context::open(env, "helenus".into(), Cancel::default()).expect("folders");
+        let folder = context.clusters.folder("c");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::create_dir_all(&root).expect("a folder");
+        // The second one was changed by another program since.
+        let mut settings = Vec::new();
+        for (file, now) in [("first", "8"), ("second", "64")] {
+            fs::write(root.join(file), now).expect("a file");
+            settings.push(serde_json::json!({
+                "what": file, "file": file, "before": "128", "set": "8", "unit": "KiB"
+            }));
+        }
+        let journal = serde_json::json!({
+            "format": "helenus.host/1", "boot": "", "settings": settings
+        });
+        fs::write(folder.join("host.json"), journal.to_string()).expect("a journal");
+        assert_eq!(look(&context, "c").expect("a cluster").puts_back.len(), 2);
+        let removal = remove(&context, "c").expect("it is removed");
+        let back: Vec<&str> = removal.puts_back.iter().map(|one| &*one.what).collect();
+        assert_eq!(back, ["first"]);
+        let now = ["first", "second"].map(|file| fs::read_to_string(root.join(file)).ok());
+        assert_eq!(now, [Some("128".to_owned()), Some("64".to_owned())]);
+        assert!(!folder.exists());
+    }
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 pub const STATE_VERSION: u32 = 2;
 
 /// How long to wait for a lock: a process that a killed helenus had just started keeps it until it is the shim.
-const LOCK_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const LOCK_WITHIN: Duration = Duration::from_secs(2);
 
 /// State file in a cluster's folder.
 const STATE_FILE: &str = "cluster.json";

@@ -78,6 +78,10 @@ pub fn look(context: &Context, request: &RestoreRequest) -> Result<RestorePlan, 
     let state = target(context, request)?;
     stays(&state)?;
     as_saved(context, &baseline)?;
+    if baseline.cluster_id != state.id {
+        let mark = &state.baseline;
+        mark.may_restore(&state.plan.name, &baseline.cluster, &baseline.tag)?;
+    }
     let mut place = place(&state);
     if baseline.cluster_id != state.id && running(&state).len() == state.plan.nodes.len() {
         ask(&state, &mut place)?;
@@ -368,15 +372,17 @@ fn spread<'a>(folders: &'a [String], path: &str) -> &'a str {
         .map_or("", String::as_str)
 }
 
-/// Removes what a restore that was cut off brought, so that the nodes can start; returns whether there was one.
+/// Removes what a restore of this baseline that was cut off brought, so that the nodes can start; returns whether there
+/// was one. Refuses where one of another baseline was.
 fn forget_half(
     context: &Context,
     state: &mut ClusterState,
     baseline: &Baseline,
 ) -> Result<bool, ClusterError> {
-    let Some(Work::Restore { .. }) = &state.baseline.work else {
+    let mark = &state.baseline;
+    if !mark.may_restore(&state.plan.name, &baseline.cluster, &baseline.tag)? {
         return Ok(false);
-    };
+    }
     let nodes = state.plan.nodes.iter();
     for data in nodes.flat_map(|node| node.data_folders()) {
         let data = Path::new(&data);

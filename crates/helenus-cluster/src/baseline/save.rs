@@ -104,8 +104,10 @@ fn may_save(
     stays(state)?;
     one_folder_each(state)?;
     state.baseline.clone().may_start(&state.plan.name)?;
-    let folder = Baselines::of(context).folder(&request.cluster, &request.tag);
-    if folder.exists() && !request.replace {
+    let baselines = Baselines::of(context);
+    let folder = baselines.folder(&request.cluster, &request.tag);
+    let aside = baselines.aside(&request.cluster, &request.tag);
+    if (folder.exists() || aside.exists()) && !request.replace {
         return Err(BaselineError::Exists {
             cluster: request.cluster.clone(),
             tag: request.tag.clone(),
@@ -248,21 +250,31 @@ fn stopped(
         let _second = fs::remove_dir_all(&partial);
         return Err(error);
     }
-    put(&partial, &baselines.folder(&request.cluster, &request.tag))
-        .map_err(ClusterError::io("the baseline's folder"))
+    let folder = baselines.folder(&request.cluster, &request.tag);
+    let aside = baselines.aside(&request.cluster, &request.tag);
+    put(&partial, &folder, &aside).map_err(ClusterError::io("the baseline's folder"))
 }
 
 /// Gives the finished baseline its name. An older one of that name is there until the new one is, and gone after.
-fn put(partial: &Path, folder: &Path) -> io::Result<()> {
+fn put(partial: &Path, folder: &Path, aside: &Path) -> io::Result<()> {
     if !folder.exists() {
         return fs::rename(partial, folder);
     }
     if renameat_with(CWD, partial, CWD, folder, RenameFlags::EXCHANGE).is_err() {
-        // A file system that cannot exchange two names.
-        fs::remove_dir_all(folder)?;
-        return fs::rename(partial, folder);
+        return put_in_steps(partial, folder, aside);
     }
     fs::remove_dir_all(partial)
+}
+
+/// The same on a file system that cannot exchange two names: the old one waits under another, from which the next lock
+/// brings it back where this is cut off.
+fn put_in_steps(partial: &Path, folder: &Path, aside: &Path) -> io::Result<()> {
+    fs::rename(folder, aside)?;
+    if let Err(error) = fs::rename(partial, folder) {
+        let _second = fs::rename(aside, folder);
+        return Err(error);
+    }
+    fs::remove_dir_all(aside)
 }
 
 /// Stops all nodes; one that had to be killed is an error.
@@ -364,4 +376,26 @@ pub(super) fn prove_ours(context: &Context, state: &ClusterState) -> Result<(), 
         why,
     }
     .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_exchange_of_names_the_old_baseline_is_there_until_the_new_one_is() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let (partial, folder, aside) = (at(".partial-one"), at("one"), at(".aside-one"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("old"), "").unwrap();
+        // There is no new one to take its place.
+        put_in_steps(&partial, &folder, &aside).unwrap_err();
+        assert!(folder.join("old").exists() && !aside.exists());
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("new"), "").unwrap();
+        put_in_steps(&partial, &folder, &aside).unwrap();
+        assert!(folder.join("new").exists() && !folder.join("old").exists());
+        assert!(!partial.exists() && !aside.exists());
+    }
 }

@@ -85,7 +85,7 @@ pub(super) fn ended(state: &ClusterState, nodes: &[String]) -> Vec<String> {
         match super::conditions(state, node) {
             Some(NodeCondition::Died) => ended.push(node.clone()),
             Some(NodeCondition::Running) if !serves(state, plan) => {
-                if let Some(pid) = super::pid_of(state, node) {
+                if let Ok(Some(pid)) = super::pid_of(state, node) {
                     // What it wrote is in its files, and its commit log is replayed.
                     process::end(pid, Duration::ZERO);
                     remove::forget_attach(pid.as_raw_pid());

@@ -148,8 +148,13 @@ impl Fixes {
                     what: change.what.clone(),
                     why: error.to_string(),
                 });
-                journal.settings.pop();
-                journal.settings.extend(before);
+                // The kernel may have taken it in another form: that goes back, or can be undone.
+                if now(root, change) == change.before || put(env, change, &change.before).is_ok() {
+                    journal.settings.pop();
+                    journal.settings.extend(before);
+                } else if let Some(entry) = journal.settings.last_mut() {
+                    entry.set = now(root, change);
+                }
                 save(folder, &journal)?;
             }
         }
@@ -479,6 +484,33 @@ mod tests {
             assert_eq!((undone.len(), failed.len()), (made, 0));
             assert_eq!(values(root), before, "after {made} changes");
         }
+    }
+
+    #[test]
+    fn what_the_kernel_takes_in_another_form_goes_back_or_can_be_undone() {
+        let (root, env, folder) = machine();
+        let root = root.path();
+        let file = Path::new("proc/sys/vm/swappiness");
+        let fixes = |before: &str| Fixes {
+            changes: vec![Changed {
+                what: "swappiness".to_owned(),
+                file: file.to_owned(),
+                before: before.to_owned(),
+                // Of a list only the word in brackets is read back.
+                set: "1 [2] 3".to_owned(),
+                unit: String::new(),
+            }],
+        };
+        let failed = fixes("60").make(&env, &folder).expect("changes");
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert_eq!(value_of(root, file).as_deref(), Some("60"));
+        assert_eq!(undoes(root, &folder), []);
+        // What was there cannot be written as it was read, either.
+        let failed = fixes("60 [70] 80").make(&env, &folder).expect("changes");
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        let left = undoes(root, &folder);
+        assert_eq!((left.len(), left[0].set.as_str()), (1, "70"));
+        assert_eq!(left[0].before, "60 [70] 80");
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub fn kill(kubectl: &Kubectl, pod: &Pod) -> Result<(), KubectlError> {
 }
 
 /// Moves the cluster's pods off a worker, as the disruption budget permits, and keeps new ones off it until [`heal`].
-/// Pods of others stay.
+/// Pods of others stay. A worker that takes no pods already is left like that by [`heal`]: somebody else wants it so.
 ///
 /// # Errors
 /// What kubectl says: no such worker, or the budget does not permit it within the time.
@@ -110,8 +110,11 @@ pub fn drain(
     within: Duration,
 ) -> Result<(), ClusterError> {
     if !state.drained.iter().any(|one| one == worker) {
-        state.drained.push(worker.to_owned());
-        clusters.save(state)?;
+        let now = kubectl.json(&["get", "node", worker], "")?;
+        if now["spec"]["unschedulable"].as_bool() != Some(true) {
+            state.drained.push(worker.to_owned());
+            clusters.save(state)?;
+        }
     }
     let chosen = format!("--pod-selector={}", selector(state));
     let timeout = format!("--timeout={}s", within.as_secs());
@@ -232,20 +235,37 @@ fn join(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<String>, ClusterErro
     Ok(lines)
 }
 
-/// Ends the faults that last: policies are deleted, workers take pods again. What was done.
+/// Ends the faults that last: policies are deleted, workers that are still there take pods again. What was done.
 ///
 /// # Errors
-/// What kubectl says.
+/// What kubectl says first; all else was done, and what was not is done by the next call.
 pub fn heal(
     kubectl: &Kubectl,
     clusters: &KubeClusters,
     state: &mut KubeState,
 ) -> Result<Vec<String>, ClusterError> {
-    let mut done = join(kubectl, state)?;
-    for worker in std::mem::take(&mut state.drained) {
-        let text = kubectl.text(&["uncordon", &worker], "")?;
-        done.extend(text.lines().map(str::to_owned));
+    let (mut done, mut first) = match join(kubectl, state) {
+        Ok(done) => (done, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    for worker in state.drained.clone() {
+        match kubectl.text(&["uncordon", &worker], "") {
+            Ok(text) => done.extend(text.lines().map(str::to_owned)),
+            Err(KubectlError::Failed { said, .. }) if is_gone(&said, &worker) => {
+                done.push(format!("{worker} is no longer there"));
+            }
+            Err(error) => {
+                first = first.or(Some(error.into()));
+                continue;
+            }
+        }
+        state.drained.retain(|one| *one != worker);
+        clusters.save(state)?;
     }
-    clusters.save(state)?;
-    Ok(done)
+    first.map_or(Ok(done), Err)
+}
+
+/// Whether kubectl says that there is no such worker.
+fn is_gone(said: &str, worker: &str) -> bool {
+    said.contains(&format!("nodes \"{worker}\" not found"))
 }

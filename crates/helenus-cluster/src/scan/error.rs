@@ -192,13 +192,13 @@ fn stuck_hint(source: &ClientError) -> String {
     let by_server = source.server().map(|error| error.kind.name());
     match by_server {
         Some("unavailable") => {
-            "start the nodes that hold it, or read at a lower --cl; then --resume".to_owned()
+            "start the nodes that hold it, or read at a lower --cl; then repeat the command"
+                .to_owned()
         }
         Some("read failure") => {
             "the node's log says why: many tombstones need a compaction, large values more heap"
                 .to_owned()
         }
-        _ => "look at the node's log; load it less with --in-flight 1 or --rate; then --resume"
-            .to_owned(),
+        _ => "look at the node's log, and repeat the command when the node is less busy".to_owned(),
     }
 }

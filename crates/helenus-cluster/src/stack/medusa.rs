@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::Event;
 use crate::launch;
+use crate::marks::Work;
 use crate::process::ended;
 use crate::state::ClusterState;
 use crate::stored::{self, there};
@@ -479,6 +480,13 @@ pub fn restore(
     words.extend(["--temp-dir", &to]);
     // In another cluster a node takes no identity of the one that was saved.
     words.push(if same { "--in-place" } else { "--remote" });
+    let half = Work::StackRestore {
+        cluster: request.from.plan.name.clone(),
+        backup: backup.name.clone(),
+    };
+    mark(context, &state, half)?;
+    // Other rows are there from here on than a populate remembers.
+    crate::populate_journal::forget(context, request.into)?;
     medusa.run(&pairs(&state, backup)?, "restore", &words, events)?;
     drop(medusa);
     let schema = owners(&state).first().map(|node| schema_of(node));
@@ -486,6 +494,8 @@ pub fn restore(
         let taken = take_schema(node, schema.as_deref());
         taken.map_err(StackError::io("a coordinator's folder"))?;
     }
+    state.baseline.work = None;
+    context.save(&state)?;
     let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
     context.start_locked(&mut state, &names, request.ready_within, &mut |event| {
         events(MedusaEvent::Cluster(event));
@@ -504,6 +514,13 @@ pub fn restore(
             of,
         });
     })
+}
+
+/// Writes down that the nodes' files are being replaced: until that is done no node starts.
+fn mark(context: &Context, state: &ClusterState, work: Work) -> Result<(), ClusterError> {
+    let mut state = state.clone();
+    state.baseline.work = Some(work);
+    context.save(&state)
 }
 
 /// Each node with the address by which its part of the backup was saved.

@@ -54,7 +54,7 @@ pub(crate) struct ClusterFlags {
     /// leaves one to its load generator]
     #[arg(long, value_name = "CPUS", value_parser = parse_cpus)]
     pub(crate) node_cpus: Option<Cpus>,
-    /// Heap of nodes that only coordinate, such as 300M [default: as the others]
+    /// Heap of nodes that only coordinate, such as 300M [default: as the others; of `stack up` at most 300M]
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) gateway_heap: Option<Bytes>,
     /// Parts of a developer's stack beside the nodes: all, none, or some of reaper,medusa,metrics [default: none; of

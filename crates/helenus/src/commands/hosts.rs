@@ -13,6 +13,7 @@ use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::event::Event;
 use helenus_cluster::hosts::{Ansible, HostsClusters, HostsState, access};
+use helenus_cluster::kept::KeptLock;
 use helenus_cluster::reach;
 use helenus_lab::bench::Where;
 use helenus_lab::target::HostAccess;
@@ -45,6 +46,13 @@ fn known(name: &str, context: &Context) -> Result<(HostsState, HostsPlan), Comma
     let state = clusters(context).load(name)?;
     let plan = state.rendered()?;
     Ok((state, plan))
+}
+
+/// The same for a verb that changes it: no other one does while this one has the lock.
+fn held(name: &str, context: &Context) -> Result<(KeptLock, HostsState, HostsPlan), CommandError> {
+    let (lock, state) = clusters(context).hold(name)?;
+    let plan = state.rendered()?;
+    Ok((lock, state, plan))
 }
 
 /// A cluster on hosts as the place of a run. What is not given to get in there is taken from its folder.

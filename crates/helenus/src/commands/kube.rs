@@ -17,6 +17,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError};
+use helenus_cluster::kept::KeptLock;
 use helenus_cluster::kube::{KubeClusters, KubeState, Kubectl};
 
 pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -53,6 +54,21 @@ fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl),
         ));
     }
     Ok((state, kubectl))
+}
+
+/// The same for a verb that changes it: no other one does while this one has the lock, which a dry run does not take.
+fn held(
+    name: &str,
+    dry_run: bool,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(Option<KeptLock>, KubeState, Kubectl), CommandError> {
+    let lock = match dry_run {
+        true => None,
+        false => Some(clusters(context).hold(name)?.0),
+    };
+    let (state, kubectl) = known(name, context, ui)?;
+    Ok((lock, state, kubectl))
 }
 
 /// A failure of something that takes long: a person who stops it leaves the cluster as it is then.

@@ -37,6 +37,11 @@ impl Removed {
             false => "removed",
         }
     }
+
+    /// Whether anything went, or would go.
+    fn any(&self) -> bool {
+        !self.removed.is_empty() || (self.with_baselines && !self.baselines.is_empty())
+    }
 }
 
 impl Answers for Removed {
@@ -89,37 +94,52 @@ pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
         }
     }
     let baselines = Baselines::of(context);
-    let theirs: Vec<Listed> = baselines
+    let mut theirs: Vec<Listed> = baselines
         .list(None)?
         .into_iter()
         .filter(|b| (flags.all && flags.with_baselines) || names.contains(&b.cluster))
         .collect();
-    let mut first_error = None;
+    let mut first_error: Option<CommandError> = None;
     if !flags.dry_run {
         let progress = ui.progress("removing");
-        removals.retain(|removal| {
+        let mut stay = Vec::new();
+        removals.retain_mut(|removal| {
             progress.say(format!("removing {}", removal.name));
             let removed =
                 disturb::may(context, &removal.name, flags.force).and_then(
                     |()| match remove::remove(context, &removal.name) {
                         Err(error) if flags.all && is_gone(&error) => Ok(false),
-                        done => Ok(done.map(|_| true)?),
+                        done => {
+                            removal.puts_back = done?.puts_back;
+                            Ok(true)
+                        }
                     },
                 );
             // One that is busy keeps no other from going.
             removed.unwrap_or_else(|error| {
                 first_error.get_or_insert(error);
+                stay.push(removal.name.clone());
                 false
             })
         });
+        // A cluster that stays keeps its baselines.
+        theirs.retain(|one| !stay.contains(&one.cluster));
         if flags.with_baselines {
-            for one in &theirs {
+            theirs.retain(|one| {
                 progress.say(format!("removing {} of {}", one.tag, one.cluster));
-                baselines.remove(&one.cluster, &one.tag)?;
-            }
+                match baselines.remove(&one.cluster, &one.tag) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        first_error.get_or_insert(error.into());
+                        false
+                    }
+                }
+            });
         }
-        if flags.all {
-            remove::sweep(context)?;
+        if flags.all
+            && let Err(error) = remove::sweep(context)
+        {
+            first_error.get_or_insert(error.into());
         }
     }
     let removed = Removed {
@@ -129,7 +149,7 @@ pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
         baselines: theirs,
         with_baselines: flags.with_baselines,
     };
-    if first_error.is_none() || !removed.removed.is_empty() {
+    if first_error.is_none() || removed.any() {
         ui.result(&removed, || text(&removed));
     }
     first_error.map_or(Ok(0), Err)
@@ -189,7 +209,7 @@ fn text(removed: &Removed) -> String {
             ),
         });
     }
-    if removed.removed.is_empty() {
+    if !removed.any() {
         text.push_str(&format!("{NONE}\n"));
     }
     text

@@ -131,6 +131,9 @@ fn what_does_not_fit_is_left_out_by_name() {
     lab.write("heap.toml", &FILE.replace("\"96M\"", "\"900G\""));
     let plan = lab.json(&["experiment", "plan", "heap.toml"]);
     assert_eq!(plan["runs"].as_u64(), Some(6 * 4), "{plan:#}");
+    assert_eq!(plan["order"].as_array().map(Vec::len), Some(6 * 4));
+    let block = ["restarts_a_block", "runs_a_block"].map(|key| plan[key].as_u64());
+    assert_eq!(block, [Some(2), Some(4)], "{plan:#}");
     let why = plan["combinations"][2]["does_not_fit"].as_str();
     assert!(
         why.is_some_and(|why| why.contains("GiB of memory")),

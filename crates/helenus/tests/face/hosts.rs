@@ -2,6 +2,7 @@
 //! Ansible whose output a test sets. The real one, on six hosts, is `cargo xtask prove hosts`.
 
 use crate::lab::TestLab;
+use helenus_cluster::hosts::HostsClusters;
 use std::process::Command;
 
 /// Answers with the lines of a file, and remembers its words.
@@ -289,6 +290,33 @@ fn what_was_removed_is_forgotten() {
     error: no cluster "demo" was brought up on hosts
     hint: helenus hosts up NAME creates one
     "#);
+}
+
+#[test]
+fn files_stay_while_another_helenus_runs_a_playbook_with_them() {
+    let lab = lab();
+    known(&lab);
+    lab.write("says", OK);
+    let inventory = lab.write("home/state/hosts/demo/inventory.yml", "in use");
+    let all = HostsClusters::of(&lab.path("home/state"));
+    let held = all.lock("demo").expect("nobody has it");
+    for words in [
+        &["hosts", "restart", "demo"][..],
+        &["hosts", "rm", "demo"],
+        &["hosts", "rm", "demo", "--forget"],
+    ] {
+        let said = lab.run(words);
+        assert_eq!(said.code, "2", "{said}");
+        assert!(said.err.contains("another helenus is working"), "{said}");
+    }
+    assert_eq!(
+        fs_err::read_to_string(inventory).expect("it is there"),
+        "in use"
+    );
+    lab.done(&["hosts", "rm", "demo", "--dry-run"]);
+    drop(held);
+    lab.done(&["hosts", "rm", "demo"]);
+    assert!(!lab.path("home/state/hosts/demo.lock").exists());
 }
 
 /// The real Ansible reads every rendering.

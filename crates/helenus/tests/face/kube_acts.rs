@@ -2,6 +2,7 @@
 //! that a test sets. A real Kubernetes is `cargo xtask prove kube`.
 
 use crate::lab::{HELENUS, PATIENCE, TestLab, look};
+use helenus_cluster::kube::KubeClusters;
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Answers from files beside it, remembers its words, and puts the cluster's id where an answer has `@ID@`.
@@ -17,6 +18,10 @@ case "$*" in
   *"get --ignore-not-found -f -"*) cat > asked; say existing ;;
   *"get pods,pvc,statefulsets,events"*) say seen ;;
   *"get pods "*) say pods ;;
+  *"get node "*) say node ;;
+  *" uncordon gone") echo 'Error from server (NotFound): nodes "gone" not found' >&2; exit 1 ;;
+  *" uncordon stuck") echo "error: not now" >&2; exit 1 ;;
+  *" uncordon "*) for worker; do :; done; echo "node/$worker uncordoned" ;;
   *"get pvc "*) say claims ;;
   *"get namespace "*) say namespace ;;
   *"get job,"*) say objects ;;
@@ -536,4 +541,62 @@ fn operators_that_are_not_there_are_named() {
     error: kubectl is not on the PATH
     hint: install kubectl: it is a single binary, and most systems package it
     ");
+}
+
+#[test]
+fn heal_goes_past_workers_that_are_gone_and_leaves_those_that_others_cordoned() {
+    let lab = lab();
+    lab.done(&UP);
+    let drain = |worker: &str| lab.done(&["kube", "fault", "demo", "drain", worker]);
+    lab.write(
+        "kube/node",
+        r#"{"kind": "Node", "spec": {"unschedulable": true}}"#,
+    );
+    drain("theirs");
+    lab.write("kube/node", r#"{"kind": "Node", "spec": {}}"#);
+    for worker in ["gone", "stuck", "worker1"] {
+        drain(worker);
+    }
+    shot!(lab.run(&["kube", "heal", "demo"]), @"
+    exit code: 4
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: kubectl uncordon stuck: not now
+    ");
+    shot!(lab.run(&["kube", "heal", "demo", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+      network policies of the cluster deleted
+      stuck uncordoned
+    demo: nothing was done (--dry-run)
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    let words = read(&lab, "words");
+    assert!(words.contains(" uncordon worker1"), "{words}");
+    assert!(!words.contains(" uncordon theirs"), "{words}");
+}
+
+#[test]
+fn a_cluster_that_another_helenus_changes_is_looked_at_only() {
+    let lab = lab();
+    lab.done(&UP);
+    let all = KubeClusters::of(&lab.path("home/state"));
+    let held = all.lock("demo").expect("nobody has it");
+    for words in [
+        &UP[..],
+        &["kube", "scale", "demo", "--nodes", "2"],
+        &["kube", "heal", "demo"],
+    ] {
+        let said = lab.run(words);
+        assert_eq!(said.code, "2", "{said}");
+        let busy = "error: another helenus is working on cluster demo\nhint: wait until it";
+        assert!(said.err.contains(busy), "{said}");
+    }
+    lab.done(&["kube", "status", "demo"]);
+    lab.done(&["kube", "scale", "demo", "--nodes", "2", "--dry-run"]);
+    drop(held);
+    lab.write("kube/pods", NOBODY);
+    lab.done(&["kube", "rm", "demo"]);
+    assert!(!lab.path("home/state/kube/demo.lock").exists());
 }

@@ -155,3 +155,44 @@ fn a_stack_names_what_is_down_and_starts_it_again() {
     lab.done(&["stack", "rm"]);
     assert!(lab.done(&["list"]).contains("no cluster"));
 }
+
+#[test]
+fn nodes_start_only_when_a_restore_is_done() {
+    let lab = TestLab::fake("serve");
+    let medusa = "cache/tools/medusa-0.31.0";
+    let text = "#!/bin/sh\n[ ! -f \"$(dirname \"$0\")/fails\" ]\n";
+    lab.program(&format!("{medusa}/bin/medusa"), text);
+    lab.write(&format!("{medusa}/installed"), "");
+    let without = ["--without", "reaper,metrics", "--gateway", "none"];
+    lab.done(&[&["stack", "up", "-n", "1"][..], &without].concat());
+    let state = || {
+        let text = fs_err::read_to_string(lab.cluster("stack").join("cluster.json"));
+        serde_json::from_str::<serde_json::Value>(&text.expect("a state")).expect("JSON")
+    };
+    let known = state();
+    let node = &known["plan"]["nodes"][0];
+    let record = serde_json::json!({
+        "format": "helenus.stack-backup/1", "name": "b1", "cluster": "stack", "cluster_id": known["id"],
+        "release": known["plan"]["release"], "at_unix": 1, "tables": [],
+        "nodes": [{"name": node["name"], "address": node["address"], "tokens": node["tokens"], "files": 1}],
+    });
+    let at = "home/state/clusters/stack";
+    lab.write(&format!("{at}/stack/saved/b1.json"), &record.to_string());
+    let journal = lab.write(&format!("{at}/populate.json"), "{}");
+    lab.write(&format!("{medusa}/bin/fails"), "");
+    let failed = lab.run(&["stack", "restore", "b1"]);
+    assert_eq!(failed.code, "4", "{failed}");
+    // Other rows may be there than a populate remembers.
+    assert!(!journal.exists(), "{failed}");
+    shot!(lab.run(&["start", "stack"]), @"
+    exit code: 2
+    --- standard error
+    error: the restore of backup b1 of stack into stack was interrupted
+    hint: `helenus stack restore stack b1` does it again, `helenus rm stack` removes the cluster
+    ");
+    fs_err::remove_file(lab.path(&format!("{medusa}/bin/fails"))).expect("deleted");
+    lab.done(&["stack", "restore", "b1"]);
+    assert!(state()["baseline"]["work"].is_null());
+    lab.done(&["stop", "stack"]);
+    lab.done(&["start", "stack"]);
+}

@@ -192,17 +192,57 @@ fn a_restore_that_was_cut_off_keeps_the_nodes_from_starting() {
     exit code: 2
     --- standard error
     error: the restore of baseline one of c into c was interrupted
-    hint: `helenus baseline restore c one` does it again
+    hint: `helenus baseline restore c one` does it again, `helenus rm c` removes the cluster
     ");
     shot!(lab.run(&["baseline", "save", "c", "two"]), @"
     exit code: 2
     --- standard error
     error: the restore of baseline one of c into c was interrupted
-    hint: `helenus baseline restore c one` does it again
+    hint: `helenus baseline restore c one` does it again, `helenus rm c` removes the cluster
     ");
     lab.done(&["baseline", "restore", "c", "one"]);
     as_it_was(&lab);
     lab.done(&["baseline", "save", "c", "two"]);
+}
+
+#[test]
+fn another_baseline_does_not_heal_a_restore_that_was_cut_off() {
+    let lab = lab();
+    lab.done(&["baseline", "save", "c", "one"]);
+    lab.done(&["up", "d", "-n", "2"]);
+    lab.done(&["stop", "d"]);
+    let file = lab.cluster("d").join("cluster.json");
+    let whole: serde_json::Value =
+        serde_json::from_str(&read(file.clone())).expect("the state of d");
+    let cut_off = |from: &str, tag: &str| {
+        let mut half = whole.clone();
+        half["baseline"]["work"] =
+            serde_json::json!({"verb": "restore", "cluster": from, "tag": tag});
+        fs_err::write(&file, half.to_string()).expect("the state of d");
+    };
+    let restore = ["baseline", "restore", "c", "one", "--into", "d"];
+    let look = [&restore[..], &["--dry-run"]].concat();
+    cut_off("c", "two");
+    shot!(lab.run(&restore), @"
+    exit code: 2
+    --- standard error
+    error: the restore of baseline two of c into d was interrupted
+    hint: `helenus baseline restore c two --into d` does it again, `helenus rm d` removes the cluster
+    ");
+    assert_eq!(lab.run(&look).code, "2");
+    // Its own system tables may be half replaced.
+    cut_off("d", "one");
+    shot!(lab.run(&restore), @"
+    exit code: 2
+    --- standard error
+    error: the restore of baseline one of d into d was interrupted
+    hint: `helenus baseline restore d one` does it again, `helenus rm d` removes the cluster
+    ");
+    assert_eq!(lab.run(&["start", "d"]).code, "2");
+    cut_off("c", "one");
+    lab.done(&look);
+    lab.done(&restore);
+    assert_eq!(lab.states("d").0, "running");
 }
 
 #[test]

@@ -57,7 +57,9 @@ fn a_life_by_lines_of_ccm() {
     done(&lab, "start");
     assert_eq!(done(&lab, "liveset"), "127.61.7.1\n");
     done(&lab, "stop");
+    let journal = lab.write("home/state/clusters/test/populate.json", "{}");
     done(&lab, "--cluster test clear");
+    assert!(!journal.exists(), "a populate remembers rows that are gone");
     assert!(done(&lab, "--cluster test status").contains("node1: DOWN (Not initialized)"));
     done(&lab, "remove");
     done(&lab, "remove test");

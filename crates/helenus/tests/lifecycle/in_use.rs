@@ -25,6 +25,11 @@ fn until_held(lab: &TestLab, line: &str, cluster: &str) -> Running {
 fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);
+    // One of a cluster that stays, and one whose cluster is gone.
+    for cluster in ["c", "gone"] {
+        let manifest = format!("home/state/baselines/{cluster}/kept/manifest.json");
+        lab.write(&manifest, "{}");
+    }
     let run = until_held(&lab, LONG, "c");
     for line in [
         "stop c",
@@ -36,6 +41,7 @@ fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
         "baseline save c t",
         "baseline restore c t",
         "rm c",
+        "rm c --with-baselines",
         "rm --all",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
@@ -52,6 +58,12 @@ fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
         assert_eq!(by_itself, fault, "{line}\n{said}");
     }
     assert_eq!(lab.states("c").0, "running");
+    // What did go is reported all the same.
+    let said = lab.run(&["rm", "--all", "--with-baselines"]);
+    assert_eq!(said.code, "2", "{said}");
+    assert_eq!(said.out, "removed baseline kept of gone\n", "{said}");
+    assert!(lab.path("home/state/baselines/c/kept").exists());
+    assert!(!lab.path("home/state/baselines/gone").exists());
     look::wait_for("the run in the history", PATIENCE, || {
         let newest = lab.run(&["history", "show", "@newest"]);
         let there = newest.code == "0";

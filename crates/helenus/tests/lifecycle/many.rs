@@ -96,6 +96,16 @@ fn one_that_fails_keeps_no_other_from_being_ready() {
 }
 
 #[test]
+fn a_setting_of_the_machine_that_cannot_be_made_is_refused_for_all() {
+    let lab = TestLab::fake("ready");
+    // More than any kernel takes, so that no machine is changed.
+    let said = lab.run(&[&THREE[..], &["--read-ahead", "9000G"]].concat());
+    assert_eq!(said.code, "3", "{said}");
+    assert!(said.err.contains("--read-ahead"), "{said}");
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
+}
+
+#[test]
 fn a_window_of_one_starts_one_after_the_other() {
     let lab = TestLab::fake("hang");
     let mut up = lab.begin(&[&THREE[..], &["--at-once", "1"]].concat());

@@ -250,3 +250,51 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     hint: `helenus rm d` removes the cluster
     ");
 }
+
+#[test]
+fn a_node_that_leaves_takes_its_other_disks_and_what_was_done_to_it_along() {
+    let lab = TestLab::fake("slow");
+    let disk = lab.path("disk");
+    lab.done(&["up", "c", "--data-dir", &disk.to_string_lossy()]);
+    let mut add = lab.begin(&["node", "add", "c"]);
+    look::wait_for("the second node", PATIENCE, || {
+        match lab.node_pids().len() {
+            2 => Ok(()),
+            n => Err(format!("{n} nodes")),
+        }
+    });
+    assert!(add.runs());
+    add.signal(Signal::KILL);
+    add.end();
+    lab.done(&["fault", "c", "kill", "node2"]);
+    assert!(disk.join("c-node2/data").is_dir());
+    let journal = lab.cluster("c").join("faults.json");
+    let before = fs_err::read_to_string(&journal).expect("a journal");
+    lab.done(&["node", "remove", "c/node2"]);
+    assert!(!disk.join("c-node2").exists());
+    assert!(disk.join("c-node1/data").is_dir());
+    let faults = || lab.json(&["fault", "c"])["faults"].clone();
+    assert_eq!(faults().as_array().map(Vec::len), Some(0));
+    // A journal of an earlier version still has it.
+    fs_err::write(&journal, before).expect("a journal");
+    assert_eq!(faults()[0]["holds"], false);
+    lab.done(&["heal", "c", "--all"]);
+    assert_eq!(faults().as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_node_that_comes_back_at_its_address_finds_nothing_on_its_other_disks() {
+    let lab = TestLab::fake("ready");
+    let disk = lab.path("disk");
+    let disk_words = disk.to_string_lossy();
+    // No other owner has to hold it for dead first, which takes a Cassandra.
+    let up = ["up", "c", "-n", "1", "--coordinators", "1", "--data-dir"];
+    lab.done(&[&up[..], &[&*disk_words]].concat());
+    lab.done(&["kill", "c/node1"]);
+    let rows = disk.join("c-node1/data/rows");
+    fs_err::write(&rows, "rows").expect("a file");
+    lab.done(&["node", "replace", "c/node1", "--same-address"]);
+    assert!(!rows.exists());
+    assert!(disk.join("c-node1/data").is_dir());
+    assert_eq!(lab.states("c").1, ["running", "running"]);
+}

@@ -1,7 +1,7 @@
 //! A cluster's life where nothing fails: up, list, pause, resume, kill, stop, start, logs, rm.
 //! Refuses to believe the words alone: processes, ports and folders are looked at.
 
-use crate::lab::{PATIENCE, TestLab, look};
+use crate::lab::{PATIENCE, TestLab, look, not_run, with_own_mounts};
 use std::io::Write as _;
 use std::net::TcpListener;
 
@@ -440,4 +440,29 @@ fn jmx_of_a_process_that_is_no_jvm_is_an_error_in_one_sentence() {
     --- standard error
     {"format":"helenus.error/1","exit_code":4,"error":"node1 of c is not running","caused_by":[],"log":[],"hint":"`helenus start c` starts it"}
     "#);
+}
+
+#[test]
+fn a_node_of_another_pid_namespace_is_not_taken_for_stopped() {
+    let mut lab = TestLab::fake("ready");
+    if !rustix::process::geteuid().is_root() {
+        lab.set("XDG_RUNTIME_DIR", lab.path("person"));
+    }
+    let script = "unshare --pid --fork \"$0\" rm c\necho rm: $?\n\
+                  exec unshare --pid --fork \"$0\" list --quiet";
+    let Some(mut command) = with_own_mounts(script) else {
+        return not_run(
+            "a PID namespace of its own",
+            "run as root, or allow user namespaces",
+        );
+    };
+    lab.done(&["up", "c"]);
+    let pids = lab.node_pids();
+    lab.dress(&mut command);
+    let said = lab.begin_command(command).end();
+    assert!(said.out.contains("rm: 3"), "{said}");
+    assert!(said.err.contains("another PID namespace"), "{said}");
+    assert!(said.out.contains("running"), "{said}");
+    assert_eq!(lab.node_pids(), pids);
+    assert_eq!(lab.states("c").1, ["running"]);
 }

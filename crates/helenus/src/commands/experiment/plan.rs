@@ -203,13 +203,10 @@ pub(super) fn plan(file: &File, context: &Context, ui: &Ui) -> Result<u8, Comman
     let combinations = decidable(file, context, ui)?;
     let of = &file.experiment;
     let seed = seed(file);
-    let order = of.order(seed);
-    let fits = |planned: &&Planned| combinations[planned.combination].unfit.is_none();
-    let runs: Vec<(Planned, RunState)> = order
-        .iter()
-        .filter(fits)
-        .map(|planned| (*planned, RunState::Planned))
-        .collect();
+    let mut order = of.order(seed);
+    order.retain(|planned| combinations[planned.combination].unfit.is_none());
+    let runs = order.iter().map(|planned| (*planned, RunState::Planned));
+    let runs: Vec<(Planned, RunState)> = runs.collect();
     let mut restarts: Vec<usize> = runs.iter().map(|(planned, _)| planned.restart).collect();
     restarts.dedup();
     let about = timing(&combinations).left(&runs);
@@ -428,7 +425,12 @@ fn shown<'a>(
     planned: Option<ShownPlan>,
 ) -> Shown<'a> {
     let all = of.combinations();
-    let wholes = of.wholes(&all);
+    let mut wholes = of.wholes(&all);
+    for whole in &mut wholes {
+        let fits = |place: &usize| combinations[*place].unfit.is_none();
+        whole.combinations.retain(fits);
+    }
+    wholes.retain(|whole| !whole.combinations.is_empty());
     let runs = |whole: &Whole| whole.combinations.len() * if whole.mirrored { 2 } else { 1 };
     let twice = wholes.iter().find(|whole| whole.twice);
     let twins = twice.map_or(0, runs);

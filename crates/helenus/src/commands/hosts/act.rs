@@ -3,7 +3,7 @@
 
 use super::render::{files, options};
 use super::view::HostsStatus;
-use super::{ansible, clusters, jars, known};
+use super::{ansible, clusters, held, jars, known};
 use crate::cli::hosts::{Restart, Rm, Up, Wait};
 use crate::commands::elsewhere::asked;
 use crate::error::{CommandError, code};
@@ -11,6 +11,7 @@ use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem as _};
 use helenus_cluster::hosts::{self, Anew, Ansible, HostEnd, HostsState, PlayEvent, Played};
+use helenus_cluster::kept::KeptLock;
 use helenus_model::access::Access;
 use helenus_model::format::Format;
 use helenus_model::hosts::options::Form;
@@ -37,6 +38,10 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         |key: String| std::path::absolute(&key).map_or(key, |path| path.display().to_string());
     options.login.key = options.login.key.map(absolute);
     let all = clusters(context);
+    let lock = match flags.dry_run {
+        true => None,
+        false => Some(all.lock(&planned.name)?),
+    };
     let old = all.find(&planned.name)?;
     let id = match old.as_ref().and_then(|old| old.options.id.clone()) {
         None => hosts::new_id()?,
@@ -87,6 +92,7 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
     until_all_serve(
         (&state, &plan, changed),
         (flags.timeout, began),
+        lock,
         context,
         ui,
     )
@@ -95,13 +101,15 @@ pub(super) fn up(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
 pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (state, plan) = known(&flags.name, context)?;
     let waits = (flags.timeout, Instant::now());
-    until_all_serve((&state, &plan, None), waits, context, ui)
+    until_all_serve((&state, &plan, None), waits, None, context, ui)
 }
 
-/// Asks the nodes until all serve, and shows them, with how much Ansible changed on their hosts.
+/// Asks the nodes until all serve, and shows them, with how much Ansible changed on their hosts. Who has no lock takes it
+/// when they serve: until then others may change the cluster.
 fn until_all_serve(
     (state, plan, changed): (&HostsState, &HostsPlan, Option<u32>),
     (timeout, began): (Duration, Instant),
+    lock: Option<KeptLock>,
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
@@ -116,16 +124,20 @@ fn until_all_serve(
         ..access.clone()
     };
     let nodes = hosts::wait(state, plan, &as_nobody, waits, &mut see)?;
+    let (_lock, state) = match lock {
+        Some(lock) => (lock, state.clone()),
+        None => all.hold_again(state)?,
+    };
     progress.say("making the superuser".to_owned());
-    hosts::secure(&all, state, plan, &context.cancel)?;
+    hosts::secure(&all, &state, plan, &context.cancel)?;
     drop(progress);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
-    let view = hosts::view(state, &nodes, &access).ok();
+    let view = hosts::view(&state, &nodes, &access).ok();
     if let Some(view) = &view {
         let ids = view.nodes.iter().filter_map(|node| node.host_id.clone());
         let state = HostsState {
             host_ids: ids.collect(),
-            ..state.clone()
+            ..state
         };
         all.save(&state)?;
     }
@@ -188,10 +200,11 @@ impl Answers for HostsPlayed {
 }
 
 pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (state, plan) = known(&flags.name, context)?;
     if flags.dry_run {
+        let (_, plan) = known(&flags.name, context)?;
         return dry("restart", &plan, ui);
     }
+    let (_lock, state, plan) = held(&flags.name, context)?;
     if state.lent.is_some() {
         return put_back(state, context, ui);
     }
@@ -247,10 +260,11 @@ fn put_back(mut state: HostsState, context: &Context, ui: &Ui) -> Result<u8, Com
 }
 
 pub(super) fn rm(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (state, plan) = known(&flags.name, context)?;
     if flags.dry_run {
+        let (_, plan) = known(&flags.name, context)?;
         return dry("rm", &plan, ui);
     }
+    let (_lock, state, plan) = held(&flags.name, context)?;
     let all = clusters(context);
     if flags.forget {
         all.forget(&plan.name)?;

@@ -1,7 +1,7 @@
 //! `helenus kube scale`, `restart`, `fault` and `heal`: what changes a cluster on Kubernetes.
 //! Refuses to do two things at once: one node after the other.
 
-use super::{clusters, failed, known};
+use super::{clusters, failed, held, known};
 use crate::cli::kube::acts::{Fault, FaultWhat, Heal, Restart, Scale};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
@@ -73,7 +73,7 @@ fn not_operated(state: &KubeState, what: &str, instead: &str) -> Result<(), Comm
 }
 
 pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let (_lock, mut state, kubectl) = held(&flags.name, flags.dry_run, context, ui)?;
     let instead = "helenus kube up again, with the same flags and another -n";
     not_operated(&state, "scale", instead)?;
     let plan = state.rendered()?;
@@ -125,7 +125,7 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
         Some((name, pod)) => (name, Some(pod)),
         None => (flags.target.as_str(), None),
     };
-    let (state, kubectl) = known(name, context, ui)?;
+    let (_lock, state, kubectl) = held(name, flags.dry_run, context, ui)?;
     let instead = r#"kubectl patch cassandradatacenter NAME --type merge -p '{"spec":{"rollingRestartRequested":true}}'"#;
     not_operated(&state, "restart", instead)?;
     let plan = state.rendered()?;
@@ -157,7 +157,10 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
 }
 
 pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let (FaultWhat::Kill { dry_run, .. }
+    | FaultWhat::Drain { dry_run, .. }
+    | FaultWhat::Cut { dry_run, .. }) = &flags.what;
+    let (_lock, mut state, kubectl) = held(&flags.name, *dry_run, context, ui)?;
     let change = |dry_run, what: String| Change::new(&flags.name, dry_run, vec![what]).show(ui);
     Ok(match &flags.what {
         FaultWhat::Kill { pod, dry_run } => {
@@ -202,12 +205,15 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
 pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
     let all = clusters(context);
-    let turn = match state.lent.is_some() && !flags.dry_run {
+    let _turn = match state.lent.is_some() && !flags.dry_run {
         true => Some(no_experiment(&flags.name, context, ui)?),
         false => None,
     };
-    if turn.is_some() {
-        state = all.load(&flags.name)?;
+    // Behind the experiment, which takes the lock itself.
+    let mut lock = None;
+    if !flags.dry_run {
+        let (held, now) = all.hold_again(&state)?;
+        (lock, state) = (Some(held), now);
     }
     let lent = state.lent.as_ref();
     let lent = lent.map(|lent| format!("nodes started as before experiment {}", lent.by));
@@ -228,6 +234,7 @@ pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, Comma
             done
         }
     };
+    drop(lock);
     changes.extend(lent);
     Ok(Change::new(&flags.name, flags.dry_run, changes).show(ui))
 }

@@ -1,6 +1,6 @@
 //! `helenus kube rm`: lists what it deletes of a cluster on Kubernetes, and deletes it.
 
-use super::{clusters, failed, known};
+use super::{clusters, failed, held};
 use crate::cli::kube::acts::Rm;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
@@ -44,7 +44,7 @@ impl Answers for Removed {
 }
 
 pub(super) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let (state, kubectl) = known(&flags.name, context, ui)?;
+    let (_lock, state, kubectl) = held(&flags.name, flags.dry_run, context, ui)?;
     if state.is_operated() && !flags.volumes {
         let text = format!(
             "cass-operator deletes the volumes of {} with its data centres",

@@ -45,6 +45,10 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     };
     let rendered = render(&planned, &formed)?;
     let all = clusters(context);
+    let lock = match flags.dry_run {
+        true => None,
+        false => Some(all.lock(&planned.name)?),
+    };
     let old = all.find(&planned.name)?;
     let named = flags.kube_context.as_deref();
     let named = named.or(old.as_ref().map(|old| old.context.as_str()));
@@ -80,10 +84,13 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     }
     if state.is_operated() {
         let view = operated(&kubectl, &state, (flags.timeout, began), context, ui)?;
+        drop(lock);
         return done(&view, then, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &all, &mut state)?;
+    // A load that follows changes nothing of the cluster.
+    drop(lock);
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
@@ -213,7 +220,12 @@ pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, Comma
         return done(&view, None, context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
-    kube::form(&kubectl, &clusters(context), &mut state)?;
+    if !state.options.formed {
+        let all = clusters(context);
+        let (_lock, now) = all.hold_again(&state)?;
+        state = now;
+        kube::form(&kubectl, &all, &mut state)?;
+    }
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
