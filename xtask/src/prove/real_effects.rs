@@ -69,7 +69,7 @@ levels = [{ label = "1", set = "counter_cache_size=1" }, { label = "2", set = "c
 const PLANTED: &str = "way";
 
 /// Reads of one row each. Cassandra finds a partition in the index of an SSTable from the nearest key in the index's summary. With
-/// every 2,048th key in the summary instead of every 128th, and no key cache, it passes a thousand keys on its way instead of sixty.
+/// every 16,384th key in the summary instead of every 128th, and no key cache, it passes thousands of keys on its way instead of sixty.
 /// The data are in memory, where an option about the disk would not be testable. Two live settings do nothing to reads.
 const TABLE: &str = r#"
 name = "planted-real"
@@ -103,7 +103,7 @@ name = "index"
 kind = "schema"
 levels = [
   { label = "128", with = "min_index_interval=128" },
-  { label = "2048", with = "min_index_interval=2048" },
+  { label = "16384", with = ["max_index_interval=16384", "min_index_interval=16384"] },
 ]
 
 [[factor]]
@@ -130,7 +130,7 @@ const VARIANTS: [(&str, &str, &[Effect]); 2] = [
             ("5_percent", PLANTED, "5-percent"),
         ],
     ),
-    ("table", TABLE, &[("table_option", "index", "2048")]),
+    ("table", TABLE, &[("table_option", "index", "16384")]),
 ];
 
 /// Trials that the bars are about.
@@ -228,7 +228,7 @@ mod tests {
                 "estimate": {"ratio": 1.4}})
         };
         let report = json!({"analysis": {"effects": [
-            effect("index", "2048", "higher"),
+            effect("index", "16384", "higher"),
             effect("compaction", "64", "no_difference"),
             effect("hints", "3h", "higher"),
         ]}});
