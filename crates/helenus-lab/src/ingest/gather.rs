@@ -344,4 +344,57 @@ mod tests {
         // What does not vary is wrong once.
         assert_eq!(rejected, 1);
     }
+    #[test]
+    fn rows_with_lists_are_dated_later_each_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("rows.csv");
+        fs_err::write(&file, "1,[7],500\n2,[8],600\n").expect("writes");
+        let column = |name: &str, cql_type, kind| TableColumn {
+            name: name.into(),
+            cql_type,
+            kind,
+        };
+        let list = CqlType::List(Box::new(CqlType::Int));
+        let table = Table {
+            keyspace: "k".into(),
+            name: "t".into(),
+            columns: vec![
+                column("id", CqlType::Int, ColumnKind::Partition),
+                column("l", list, ColumnKind::Regular),
+            ],
+        };
+        let dates = |timestamp: Option<&str>, multi_cell: bool, resumed: u32| -> Vec<i64> {
+            let wishes = Wishes {
+                fields: ["id", "l", "at"].map(str::to_owned).to_vec(),
+                timestamp: timestamp.map(str::to_owned),
+                skipped: vec!["at".to_owned()],
+                ..Wishes::default()
+            };
+            let mut request = request(std::slice::from_ref(&file));
+            request.mapping = Mapping::new(&table, &wishes).expect("a mapping");
+            request.multi_cell = vec![false, multi_cell];
+            let request = Arc::new(request);
+            let mut journal = journal_of(&request);
+            (journal.start_us, journal.resumed) = (1_000, resumed);
+            let gathering = Gathering::start(&request, &journal);
+            let chunks = gathering.chunks.iter().map(|chunk| chunk.expect("a chunk"));
+            let packages = chunks.flat_map(|chunk| chunk.packages);
+            let mut dates = Vec::new();
+            for (package, _) in packages {
+                let ends = package.ends.iter();
+                dates.extend(ends.map(|end| {
+                    let last = package.values[end - 8..*end].first_chunk().expect("a date");
+                    i64::from_be_bytes(*last)
+                }));
+            }
+            gathering.end().expect("ends");
+            dates
+        };
+        assert_eq!(dates(None, false, 2), [1_001, 1_002]);
+        // Further apart, so that a write that is repeated does not meet the next row's.
+        assert_eq!(dates(None, true, 0), [1_004, 1_008]);
+        assert_eq!(dates(None, true, 2), [3_004, 3_008]);
+        assert_eq!(dates(Some("at"), false, 2), [500, 600]);
+        assert_eq!(dates(Some("at"), true, 2), [2_500, 2_600]);
+    }
 }
