@@ -80,7 +80,7 @@ pub fn take(node_folder: &Path) -> io::Result<OwnedFd> {
         .open(node_folder.join(CLAIM_FILE))?;
     rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
     // `rm` unlinks the claim before it looks who holds it: whoever locks later finds no link.
-    if rustix::fs::fstat(&file)?.st_nlink == 0 {
+    if !crate::lock::has_name(&file)? {
         return Err(io::Error::new(
             io::ErrorKind::NotFound,
             "the cluster was removed meanwhile",

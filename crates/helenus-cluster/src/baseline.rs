@@ -291,9 +291,8 @@ impl Baselines {
             if !lock::take(&file).map_err(io())? {
                 return Err(BaselineError::Busy(cluster.to_owned()));
             }
-            // A file without a name went with its folder meanwhile, and locks nothing.
-            let status = rustix::fs::fstat(&file).map_err(io::Error::from);
-            if status.map_err(io())?.st_nlink > 0 {
+            // One without a name went with its folder meanwhile.
+            if lock::has_name(&file).map_err(io())? {
                 break file;
             }
         };

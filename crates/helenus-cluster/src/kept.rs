@@ -4,7 +4,6 @@
 
 use crate::error::{Class, Problem};
 use crate::lock;
-use crate::state::LOCK_WITHIN;
 use crate::stored::{self, ReadError, there};
 use fs_err as fs;
 use helenus_model::topology::name_hint;
@@ -13,7 +12,6 @@ use serde::de::DeserializeOwned;
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// What is known of one cluster.
 pub trait Keep: Serialize + DeserializeOwned {
@@ -182,19 +180,13 @@ impl<S: Keep> Kept<S> {
     pub fn lock(&self, name: &str) -> Result<KeptLock, KeptError> {
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(format!("{name}.lock"));
-        let begin = Instant::now();
         loop {
             let mut options = fs::OpenOptions::new();
             let file = options.create(true).append(true).open(&path)?;
-            if !lock::take(&file)? {
-                if begin.elapsed() > LOCK_WITHIN {
-                    return Err(KeptError::Busy(name.to_owned()));
-                }
-                std::thread::sleep(Duration::from_millis(10));
-                continue;
+            if !lock::take_soon(&file)? {
+                return Err(KeptError::Busy(name.to_owned()));
             }
-            // One that was deleted meanwhile keeps nobody out.
-            if rustix::fs::fstat(&file).map_err(io::Error::from)?.st_nlink != 0 {
+            if lock::has_name(&file)? {
                 return Ok(KeptLock {
                     _file: file,
                     path,

@@ -22,13 +22,9 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Version of [`ClusterState`] as JSON.
 pub const STATE_VERSION: u32 = 2;
-
-/// How long to wait for a lock: a process that a killed helenus had just started keeps it until it is the shim.
-pub(crate) const LOCK_WITHIN: Duration = Duration::from_secs(2);
 
 /// State file in a cluster's folder.
 const STATE_FILE: &str = "cluster.json";
@@ -413,14 +409,10 @@ impl Clusters {
             }
             Err(e) => return Err(e.into()),
         };
-        let begin = Instant::now();
-        while !lock::take(&file)? {
-            if begin.elapsed() > LOCK_WITHIN {
-                return Err(StateError::Busy(name.into()));
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        if !lock::take_soon(&file)? {
+            return Err(StateError::Busy(name.into()));
         }
-        if rustix::fs::fstat(&file).map_err(io::Error::from)?.st_nlink == 0 {
+        if !lock::has_name(&file)? {
             return unknown().and_then(|e: StateError| Err(e));
         }
         Ok(ClusterLock { _file: file })

@@ -282,6 +282,14 @@ mod tests {
     use helenus_model::ingest::{Mapping, Wishes};
     use helenus_model::table::{ColumnKind, Table, TableColumn};
 
+    fn column(name: &str, cql_type: CqlType, kind: ColumnKind) -> TableColumn {
+        TableColumn {
+            name: name.into(),
+            cql_type,
+            kind,
+        }
+    }
+
     /// Rows of packages, as their values behind each other.
     fn rows(chunks: &[Chunk]) -> Vec<Vec<u8>> {
         let packages = chunks.iter().flat_map(|chunk| &chunk.packages);
@@ -300,11 +308,6 @@ mod tests {
         let file = folder.path().join("ranges.csv");
         let text = "1,2,plain\n3,4,\u{e4}\n5,6,other\n";
         fs_err::write(&file, text).expect("writes");
-        let column = |name: &str, cql_type, kind| TableColumn {
-            name: name.into(),
-            cql_type,
-            kind,
-        };
         let table = Table {
             keyspace: "k".into(),
             name: "t".into(),
@@ -349,11 +352,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("rows.csv");
         fs_err::write(&file, "1,[7],500\n2,[8],600\n").expect("writes");
-        let column = |name: &str, cql_type, kind| TableColumn {
-            name: name.into(),
-            cql_type,
-            kind,
-        };
         let list = CqlType::List(Box::new(CqlType::Int));
         let table = Table {
             keyspace: "k".into(),

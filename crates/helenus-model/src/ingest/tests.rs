@@ -142,12 +142,15 @@ fn a_line_of_json_has_its_members_as_texts() {
     assert!(json_lines::record("{\"a\": 1", &names).is_err());
 }
 
-fn table() -> Table {
-    let column = |name: &str, cql_type, kind| TableColumn {
+fn column(name: &str, cql_type: CqlType, kind: ColumnKind) -> TableColumn {
+    TableColumn {
         name: name.into(),
         cql_type,
         kind,
-    };
+    }
+}
+
+fn table() -> Table {
     Table {
         keyspace: "k".into(),
         name: "t".into(),
@@ -369,11 +372,6 @@ proptest! {
 
 #[test]
 fn habits_are_those_of_the_file() {
-    let column = |name: &str, cql_type, kind| TableColumn {
-        name: name.into(),
-        cql_type,
-        kind,
-    };
     let table = Table {
         keyspace: "k".into(),
         name: "t".into(),

@@ -452,7 +452,7 @@ fn a_node_of_another_pid_namespace_is_not_taken_for_stopped() {
                   exec unshare --pid --fork \"$0\" list --quiet";
     let Some(mut command) = with_own_mounts(script) else {
         return not_run(
-            "a PID namespace of its own",
+            "a separate PID namespace",
             "run as root, or allow user namespaces",
         );
     };
