@@ -166,10 +166,12 @@ fn a_damaged_release_is_fetched_again() {
     fs_err::write(home.join("lib/a-1.jar"), "short and wrong").unwrap();
     let (done, events) = kitchen.ensure(&store);
     done.unwrap();
-    let StoreEvent::Damaged { what } = &events[0] else {
-        panic!("{events:?}");
-    };
-    assert_eq!(what, "a-1.jar has 15 bytes, not 3");
+    // A process that another test is starting may hold the lock for a moment, which is an event, too.
+    let damaged = events.iter().find_map(|event| match event {
+        StoreEvent::Damaged { what } => Some(what.as_str()),
+        _ => None,
+    });
+    assert_eq!(damaged, Some("a-1.jar has 15 bytes, not 3"), "{events:?}");
     assert_eq!(
         fs_err::read_to_string(home.join("lib/a-1.jar")).unwrap(),
         CONTENT
