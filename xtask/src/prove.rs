@@ -15,6 +15,7 @@ mod host;
 mod hosts;
 mod idle;
 mod ingest;
+mod install;
 mod journal;
 mod kube;
 mod levels;
@@ -53,7 +54,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 30] = [
+const CAMPAIGNS: [Campaign; 31] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -84,6 +85,7 @@ const CAMPAIGNS: [Campaign; 30] = [
     ingest::clients::CLIENTS_CAMPAIGN,
     site::SITE,
     live::LIVE,
+    install::INSTALL,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.

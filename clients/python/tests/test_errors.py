@@ -92,3 +92,32 @@ def test_a_missing_driver_is_named_with_its_cure(pytester: pytest.Pytester, inne
     ended.assert_outcomes(errors=1)
     ended.stdout.fnmatch_lines(["cassandra: no driver can be imported: pip install cassandra-driver (or scylla-driver)"])
     assert "Traceback" not in ended.stdout.str() and "plugin.py" not in ended.stdout.str()
+
+
+KEPT = FAKE.replace(
+    "verb = sys.argv[1]",
+    'verb = sys.argv[1]\nopen(__file__ + ".said", "a").write(" ".join(sys.argv[1:]) + "\\n")',
+).replace(
+    '"env":',
+    '"fault": {"words": "pause node1", "target": "node1", "faults": [{"words": "pause node1"}]},\n    "env":',
+)
+
+
+def test_a_fault_heals_though_the_end_of_a_fixture_fails(pytester: pytest.Pytester, inner: Run) -> None:
+    fake = pytester.makefile("", helenus=KEPT)
+    fake.chmod(0o755)
+    pytester.makepyfile(
+        f'''
+import pytest
+@pytest.fixture
+def fails_at_its_end():
+    yield
+    raise RuntimeError("on purpose")
+def test_breaks(cassandra, fails_at_its_end):
+    cassandra.pause("node1")
+def test_is_healed(cassandra):
+    assert "heal c node1" in open({str(fake) + ".said"!r}).read()
+'''
+    )
+    ended = inner("--helenus-binary", str(fake), "--helenus-cluster", "c")
+    ended.assert_outcomes(passed=2, errors=1)

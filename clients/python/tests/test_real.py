@@ -78,6 +78,29 @@ def test_use(cassandra_session, i):
     home.nothing_left()
 
 
+@pytest.mark.more
+def test_a_cluster_that_other_tests_used_is_reset_first(pytester: pytest.Pytester, inner: Run, home: Home) -> None:
+    pytester.makepyfile(
+        '''
+import pytest
+KEYSPACES = "SELECT keyspace_name FROM system_schema.keyspaces"
+NAMES = set()
+def test_plain(cassandra):
+    NAMES.add(cassandra.name)
+    cassandra.cql(
+        "CREATE KEYSPACE leftover WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    assert "leftover" in str(cassandra.cql(KEYSPACES))
+@pytest.mark.cassandra(isolation="reset")
+def test_reset(cassandra, cassandra_session):
+    assert cassandra.name in NAMES
+    assert "leftover" not in str(cassandra.cql(KEYSPACES))
+'''
+    )
+    inner().assert_outcomes(passed=2)
+    home.nothing_left()
+
+
 def test_faults_heal_though_a_test_fails(pytester: pytest.Pytester, inner: Run, home: Home) -> None:
     pytester.makepyfile(
         TABLE

@@ -153,7 +153,7 @@ fn maven(context: &Context) -> Finding {
 
 fn memory() -> Finding {
     let total = machine::read().memory;
-    let free = machine::meminfo("MemAvailable").unwrap_or(total);
+    let free = machine::available_memory();
     let text = format!("{free} available of {total}");
     if free < MEMORY_WANTED {
         finding(

@@ -11,8 +11,7 @@ use std::path::Path;
 
 /// Memory that is free for nodes that are not there yet.
 pub fn available(clusters: &Clusters) -> Bytes {
-    let memory = machine::read().memory;
-    let free = machine::meminfo("MemAvailable").map_or(memory, |free| free.min(memory));
+    let free = machine::available_memory();
     let promised: u64 = clusters
         .names()
         .unwrap_or_default()

@@ -167,7 +167,9 @@ pub fn choose(
     explicit: Option<&Path>,
 ) -> Result<Chosen, JdkError> {
     if let Some(home) = explicit {
-        let jdk = probe(home)?;
+        // From everywhere the same one: nodes start in folders of theirs.
+        let whole = std::path::absolute(home);
+        let jdk = probe(whole.as_deref().unwrap_or(home))?;
         return match judge(release, &jdk) {
             Verdict::Refused(reason) => Err(JdkError::Refused {
                 jdk: Box::new(jdk),

@@ -40,6 +40,12 @@ fn memory() -> Bytes {
     limit.map_or(physical, |limit| limit.min(physical))
 }
 
+/// Memory that is free on it, as far as this process may use it.
+pub fn available_memory() -> Bytes {
+    let memory = memory();
+    meminfo("MemAvailable").map_or(memory, |free| free.min(memory))
+}
+
 /// A line of /proc/meminfo.
 pub fn meminfo(key: &str) -> Option<Bytes> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
@@ -95,6 +101,12 @@ pub(crate) fn addresses(root: &Path) -> BTreeSet<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_memory_is_free_than_there_is() {
+        let free = available_memory();
+        assert!(free > Bytes(0) && free <= read().memory, "{free}");
+    }
 
     #[test]
     fn numa_nodes_are_folders_with_a_number() {

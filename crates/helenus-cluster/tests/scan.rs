@@ -6,6 +6,7 @@ mod endpoint;
 use endpoint::{Asked, Endpoint, Fault};
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::scan::check::{CheckRequest, POSITIONS_MOST, check};
 use helenus_cluster::scan::count::{CountRequest, count};
 use helenus_cluster::scan::{Gentleness, ScanError, ScanEvent, ScanPlace, look};
 use helenus_cluster::state::Clusters;
@@ -13,6 +14,9 @@ use helenus_cql::codec::{FailureReason, ServerErrorKind};
 use helenus_cql::{ConnectOptions, Consistency};
 use helenus_model::cql::CqlValue;
 use helenus_model::scan::{CountReport, Large};
+use helenus_model::seed::Seed;
+use helenus_model::workload::Workload;
+use helenus_model::workload::expected::Expected;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tempfile::TempDir;
@@ -311,6 +315,34 @@ fn another_ring_or_another_table_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_check_that_is_interrupted_before_all_keys_are_known_reads_no_row() {
+    let lab = Lab::new();
+    let endpoint = Endpoint::start(PARTITIONS, rows, |_| None);
+    let clusters = Clusters::open(lab.folder.path()).unwrap();
+    let place = ScanPlace::hosts(&clusters, &[endpoint.addr], &ConnectOptions::default()).unwrap();
+    let table = look(&place, "k.t").unwrap();
+    let expected = Expected::tables(&Workload::Standard1, Seed(1)).unwrap();
+    let asked = CheckRequest {
+        population: 200_000,
+        keep: 3,
+        positions_most: POSITIONS_MOST,
+        gentleness: request(lab.folder.path()).gentleness,
+    };
+    let cancel = Cancel::default();
+    let mut stop = |event| {
+        if let ScanEvent::Keys { .. } = event {
+            cancel.set();
+        }
+    };
+    let report = check(&place, &table, &expected[0], &asked, &cancel, &mut stop).unwrap();
+    let findings = report.findings;
+    assert_eq!(
+        (report.complete, report.requests, findings.foreign),
+        (false, 0, 0)
+    );
+}
+
+#[test]
 fn names_that_are_not_there_get_the_nearest() {
     let lab = Lab::new();
     let endpoint = Endpoint::start(1, rows, |_| None);
@@ -324,6 +356,8 @@ fn names_that_are_not_there_get_the_nearest() {
     assert_eq!(said("k.tt"), "keyspace k has no table tt; did you mean t?");
     assert!(said("k").contains("is not the name of a table; write KEYSPACE.TABLE"));
     assert!(said("system.local").contains("local to each node"));
+    // Virtual tables: the schema of the others does not name their keyspace.
+    assert!(said("system_views.clients").contains("the tables of system_views are local"));
     assert_eq!(look(&place, "K.T").unwrap().name(), "k.t");
     assert!(
         look(&place, "\"K\".t").is_err(),

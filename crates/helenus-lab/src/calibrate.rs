@@ -144,10 +144,5 @@ fn store(context: &Context, calibration: &Calibration) -> Result<(), CalibrateEr
         source,
     };
     fs::create_dir_all(&context.paths.cache).map_err(failed)?;
-    let mut text = serde_json::to_string_pretty(calibration).map_err(|e| failed(e.into()))?;
-    text.push('\n');
-    // Whole or not at all: another run may read it.
-    let new = file.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&new, text).map_err(failed)?;
-    fs::rename(&new, &file).map_err(failed)
+    stored::write(&file, calibration).map_err(failed)
 }

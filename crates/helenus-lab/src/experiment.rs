@@ -333,7 +333,7 @@ impl Sitting<'_> {
         let own = self.cluster();
         let names = self.context.clusters.names().map_err(StateError::from);
         for name in names.map_err(ClusterError::from)? {
-            if name == own || name.starts_with(&format!("{own}-")) {
+            if name == own || dataset::is_dataset(&name, &own) {
                 // What a person has brought up is that person's, whatever its name.
                 let lasting = |state: ClusterState| !state.ephemeral;
                 if self.context.clusters.load(&name).is_ok_and(lasting) {

@@ -29,7 +29,7 @@ pub struct Searched {
     pub lives: Vec<Finished>,
     /// The person stopped it.
     pub interrupted: bool,
-    /// What ended it before its time.
+    /// What ended it before its time; where the person stopped it, why the cluster is still there.
     pub failed: Option<BenchError>,
 }
 
@@ -78,7 +78,10 @@ pub fn search(
             Err(error) if of.lives.is_empty() => return Err(error),
             Err(error) => {
                 of.interrupted = context.cancel.is_set();
-                of.failed = Some(error).filter(|_| !of.interrupted);
+                of.failed = match of.interrupted {
+                    true => error.not_removed().map(BenchError::from),
+                    false => Some(error),
+                };
             }
         }
         spent.lives = number;

@@ -418,10 +418,10 @@ impl Shape {
                 if place < 1.0 {
                     return min;
                 }
-                if place < first_two {
+                let count = max as f64 - min as f64 + 1.0;
+                if place < first_two || count <= 2.0 {
                     return min + 1;
                 }
-                let count = max as f64 - min as f64 + 1.0;
                 let bend = (1.0 - (2.0 / count).powf(1.0 - exponent)) / (1.0 - first_two / sum);
                 let share = (bend * p - bend + 1.0)
                     .max(0.0)

@@ -298,6 +298,29 @@ impl HistoryError {
     }
 }
 
+impl HistoryError {
+    /// Whether it is this machine's, such as a full disk, and says nothing of a file that came from another history.
+    pub(crate) fn is_of_here(&self) -> bool {
+        match self {
+            Self::Make { .. } | Self::Folder { .. } | Self::NoWal { .. } => true,
+            Self::Open { source, .. } | Self::Database(source) => matches!(
+                source.sqlite_error_code(),
+                Some(
+                    ErrorCode::DatabaseBusy
+                        | ErrorCode::DatabaseLocked
+                        | ErrorCode::DiskFull
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::CannotOpen
+                        | ErrorCode::PermissionDenied
+                        | ErrorCode::OutOfMemory
+                        | ErrorCode::SystemIoFailure
+                )
+            ),
+            _ => false,
+        }
+    }
+}
+
 fn list(runs: &[RunId]) -> String {
     let names: Vec<String> = runs.iter().map(ToString::to_string).collect();
     names.join(", ")
@@ -320,4 +343,31 @@ fn database_hint(error: &rusqlite::Error) -> Option<String> {
         _ => return None,
     };
     Some(hint.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_this_machine_s_and_a_value_that_does_not_fit_is_not() {
+        let failed = |code| {
+            let error = rusqlite::ffi::Error::new(code);
+            HistoryError::Database(rusqlite::Error::SqliteFailure(error, None))
+        };
+        for code in [
+            rusqlite::ffi::SQLITE_FULL,
+            rusqlite::ffi::SQLITE_BUSY,
+            rusqlite::ffi::SQLITE_IOERR,
+        ] {
+            assert!(failed(code).is_of_here(), "{code}");
+        }
+        for code in [
+            rusqlite::ffi::SQLITE_CONSTRAINT,
+            rusqlite::ffi::SQLITE_CORRUPT,
+        ] {
+            assert!(!failed(code).is_of_here(), "{code}");
+        }
+        assert!(!HistoryError::NotOurs("it is damaged".into()).is_of_here());
+    }
 }

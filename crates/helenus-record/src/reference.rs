@@ -79,6 +79,8 @@ fn named(connection: &Connection, name: &str) -> Result<(Vec<RunSummary>, bool),
     }
     let (from, to) = name.split_once("..").unwrap_or((name, name));
     if let (Ok(from), Ok(to)) = (from.parse::<RunId>(), to.parse::<RunId>()) {
+        // Either end may come first.
+        let (from, to) = (from.min(to), from.max(to));
         let runs = lines(connection, "id BETWEEN ? AND ?", &[&from, &to])?;
         if runs.is_empty() {
             return Err(unknown(connection, to)?);

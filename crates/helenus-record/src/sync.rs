@@ -81,11 +81,16 @@ impl History {
         let all = (here.len() + there.len()) as u64;
         let mut done = 0;
         for (id, uid, began_wall_ns) in here {
-            if !dry_run {
-                let packed = self.pack(id)?;
-                put(folder, &file_name(began_wall_ns, &uid), &packed).map_err(failed)?;
+            let packed = match dry_run {
+                true => None,
+                false => self.pack(id)?,
+            };
+            if let Some(packed) = &packed {
+                put(folder, &file_name(began_wall_ns, &uid), packed).map_err(failed)?;
             }
-            synced.sent.push(id);
+            if dry_run || packed.is_some() {
+                synced.sent.push(id);
+            }
             done += 1;
             progress(done, all);
         }
@@ -105,6 +110,11 @@ impl History {
             }
             match self.unpack(&path, &uid) {
                 Ok(id) => synced.received.push(id),
+                Err(error) if error.is_of_here() => return Err(error),
+                Err(HistoryError::Database(error)) => {
+                    let why = format!("it does not fit into this history: {error}");
+                    synced.refused.push((path, why));
+                }
                 Err(error) => synced.refused.push((path, error.to_string())),
             }
         }
@@ -141,8 +151,8 @@ impl History {
             })
     }
 
-    /// A history that has this run alone, packed.
-    fn pack(&self, id: RunId) -> Result<Vec<u8>, HistoryError> {
+    /// A history that has this run alone, packed; none where it was removed meanwhile.
+    fn pack(&self, id: RunId) -> Result<Option<Vec<u8>>, HistoryError> {
         let folder = self.beside()?;
         let path = folder.path().join("one.db");
         let one = History::open(&path)?;
@@ -161,6 +171,12 @@ impl History {
             id = id.number()
         );
         one.connection.execute_batch(&sql)?;
+        let runs: u64 = one
+            .connection
+            .query_row("SELECT count(*) FROM main.run", [], |row| row.get(0))?;
+        if runs == 0 {
+            return Ok(None);
+        }
         for (table, refers) in BELOW {
             let (column, to) = refers[0];
             let sql = format!(
@@ -172,7 +188,8 @@ impl History {
             .execute_batch("COMMIT; DETACH there; PRAGMA journal_mode = DELETE; VACUUM;")?;
         drop(one);
         let read = fs_err::read(&path).and_then(|bytes| zstd::encode_all(&bytes[..], LEVEL));
-        read.map_err(|source| HistoryError::Folder { path, source })
+        read.map(Some)
+            .map_err(|source| HistoryError::Folder { path, source })
     }
 
     /// Takes a run out of a file; its number here.
@@ -180,12 +197,19 @@ impl History {
         let folder = self.beside()?;
         let one = folder.path().join("one.db");
         let odd = |why: &str| HistoryError::NotOurs(why.to_owned());
-        unpacked(path, &one).map_err(|why| odd(&format!("it cannot be unpacked: {why}")))?;
+        unpacked(path, &one).map_err(|why| match why.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => HistoryError::Folder {
+                path: one.clone(),
+                source: why,
+            },
+            _ => odd(&format!("it cannot be unpacked: {why}")),
+        })?;
         // Brought to this build's version first, so that its columns are ours.
         let opened = History::open(&one).map_err(|error| match error {
             HistoryError::Newer { found, newest, .. } => odd(&format!(
                 "it has version {found}; this helenus reads versions up to {newest}"
             )),
+            error if error.is_of_here() => error,
             _ => odd("it is not a history of Helenus, or damaged"),
         })?;
         opened
@@ -387,4 +411,17 @@ fn unpacked(path: &Path, to: &Path) -> io::Result<()> {
         return Err(io::Error::other("it is larger than 1 GiB"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_removed_meanwhile_becomes_no_file() {
+        let folder = tempfile::tempdir().expect("folder");
+        let history = History::open(&folder.path().join("h")).expect("opens");
+        let packed = history.pack(RunId::of_row(1)).expect("packs nothing");
+        assert_eq!(packed, None);
+    }
 }

@@ -106,9 +106,9 @@ impl CommandError {
         self
     }
 
-    /// With its cure.
+    /// With its cure; where there is none, the one that it has stays.
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
-        self.hint = hint.into();
+        self.hint = hint.into().or(self.hint);
         self
     }
 
@@ -288,4 +288,21 @@ failures! {
     ENVIRONMENT:
     std::io::Error => |_| None;
     serde_json::Error => |_| None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_keeps_its_cure_where_there_is_no_closer_one() {
+        let full = || std::io::Error::from_raw_os_error(28);
+        let failure = CommandError::from(full());
+        assert_eq!(failure.code, code::ENVIRONMENT);
+        let cure = Some("a disk is full: free some space");
+        assert_eq!(failure.hint.as_deref(), cure);
+        let closer = CommandError::of(code::USAGE, &full()).hint("free /data".to_owned());
+        assert_eq!(closer.code, code::ENVIRONMENT);
+        assert_eq!(closer.hint.as_deref(), Some("free /data"));
+    }
 }

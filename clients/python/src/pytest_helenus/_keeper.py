@@ -99,9 +99,10 @@ class Keeper:
             cluster.users.add(connection)
         self.evict(IDLE)
         with cluster.lock:
+            fresh = cluster.answer is None
             if cluster.answer is None:
                 cluster.answer = self.start(cluster, asked["arguments"])
-        return cluster.answer
+        return {**cluster.answer, "fresh": fresh}
 
     def start(self, cluster: Cluster, arguments: list[str]) -> Answer:
         begin = [cluster.binary, "up", cluster.name, *arguments, "--format", "json"]

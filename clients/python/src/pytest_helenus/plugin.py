@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -150,12 +150,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("cassandra", [state.one(s) for s in specs], ids=ids, indirect=True, scope="session")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, None]:
+    """Heals when all fixtures of a test have ended, also where the end of one has failed."""
+    ended = yield
+    failed = None
     for cluster in list(item.config.stash[STATE].live):
         if "cassandra" in getattr(item, "fixturenames", ()):
             cluster._dirty = True
-        cluster.heal()
+        try:
+            cluster.heal()
+        except HelenusError as error:
+            failed = failed or error
+    if failed is None or ended.excinfo is not None:
+        return
+    if not hasattr(ended, "force_exception"):  # pluggy before 1.1
+        raise failed
+    ended.force_exception(failed)
 
 
 def fail(error: HelenusError) -> Any:
@@ -202,7 +213,10 @@ def _begin(state: State, spec: Spec, may_break: Optional[str]) -> Cassandra:
         return Cassandra(binary, name, spec, may_break, note)
     key = spec.key(state.worker)
     started = link.ask("up", key=key, binary=binary, arguments=spec.arguments(), private=spec.private)
-    return Cassandra(binary, started["name"], spec, may_break, lambda: None)
+    cluster = Cassandra(binary, started["name"], spec, may_break, lambda: None)
+    # Tests with other keys may have used it before, and left something.
+    cluster._dirty = not started["fresh"]
+    return cluster
 
 
 class Keyspaces:

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use helenus_model::release::{Arch, Jdk, parse_java_version, parse_release_file};
+use rustix::fs::OFlags;
 
 use super::{FoundJdk, JdkError, Source};
 use crate::env::{Env, is_executable};
@@ -199,6 +200,7 @@ fn ask(java: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = child.stderr.take() {
         // A grandchild may hold the pipe open; what the child said is in it already.
+        let _waits_then = rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK);
         let _short = pipe.by_ref().take(1 << 16).read_to_end(&mut bytes);
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -120,6 +120,39 @@ fn a_java_without_a_release_file_is_asked() {
 }
 
 #[test]
+fn what_a_wrapper_leaves_behind_is_not_waited_for() {
+    let machine = Machine::new();
+    // Only where it is asked for its properties: not as the test looks whether it starts.
+    let home = machine.program(
+        "wrapper",
+        "#!/bin/sh\nif [ $# -gt 0 ]; then sleep 60 & echo $! >\"$0.pid\"; fi\n\
+         echo 'openjdk version \"17.0.9\" 2023-10-17' >&2\n\
+         echo 'OpenJDK Runtime Environment (build 17.0.9+9)' >&2\n",
+    );
+    settle(&home.join("bin/java"));
+    assert_eq!(probe(&home).unwrap().version, "17.0.9+9");
+    let left = fs_err::read_to_string(home.join("bin/java.pid")).unwrap();
+    let left = rustix::process::Pid::from_raw(left.trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process(left, rustix::process::Signal::KILL).expect("it still runs");
+}
+
+#[test]
+fn a_relative_folder_is_a_jdk_from_everywhere() {
+    let machine = Machine::new();
+    let home = machine.jdk("here", "17.0.9");
+    let chosen = machine.choose(Some(&relative(&home))).unwrap();
+    assert!(chosen.jdk.home.is_absolute(), "{}", chosen.jdk);
+    assert_eq!(fs_err::canonicalize(chosen.jdk.home).unwrap(), home);
+}
+
+/// The way to a folder from the one in which the tests run.
+fn relative(folder: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap();
+    let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    up.join(folder.strip_prefix("/").unwrap())
+}
+
+#[test]
 fn a_wrong_java_home_is_passed_over_by_name() {
     let mut machine = Machine::new();
     let wrong = machine.jdk("opt/25", "25.0.3");

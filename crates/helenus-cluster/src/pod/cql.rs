@@ -14,6 +14,7 @@ use helenus_cql::rows::{Rows, plain};
 use helenus_model::format::{Format, FormatError};
 use helenus_model::kube::pod::{CONF_FOLDER, YAML_KEY, port};
 use helenus_model::plan::STANDARD_PORTS;
+use helenus_model::secret::without_secrets;
 use helenus_model::status::ClusterView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -89,8 +90,9 @@ impl OtherTls {
 
 impl fmt::Debug for PodCql {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statements: Vec<String> = self.statements.iter().map(|s| shown(s)).collect();
         f.debug_struct("PodCql")
-            .field("statements", &self.statements)
+            .field("statements", &statements)
             .field("user", &self.user)
             .finish_non_exhaustive()
     }
@@ -187,7 +189,7 @@ pub enum PodCqlError {
     /// It refuses a statement.
     #[error("{statement}")]
     Refused {
-        /// The statement, in one line.
+        /// The statement, in one line and without its secrets.
         statement: String,
         /// Why.
         source: ClientError,
@@ -232,7 +234,7 @@ pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
     let mut answers = Vec::new();
     for statement in &asked.statements {
         let refused = |source| PodCqlError::Refused {
-            statement: statement.split_whitespace().collect::<Vec<_>>().join(" "),
+            statement: shown(statement),
             source,
         };
         match client.query(statement, Consistency::One) {
@@ -255,6 +257,12 @@ pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
         answers,
         view,
     })
+}
+
+/// A statement as errors and logs show it.
+fn shown(statement: &str) -> String {
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    without_secrets(&words.join(" "))
 }
 
 fn answer(rows: &Rows) -> Answer {
@@ -336,6 +344,13 @@ mod tests {
         };
         let asked = PodCql::new(vec!["SELECT 1".to_owned()]).by(Some(&credentials));
         assert!(!format!("{asked:?}").contains("top"));
+        let role = "CREATE ROLE r\n  WITH PASSWORD = 'top' AND LOGIN = true";
+        assert_eq!(
+            shown(role),
+            "CREATE ROLE r WITH PASSWORD = '***' AND LOGIN = true"
+        );
+        let role = PodCql::new(vec![role.to_owned()]);
+        assert!(!format!("{role:?}").contains("top"));
         let read: PodCql = serde_json::from_str(&asked.text()).expect("JSON");
         assert_eq!(read.password.as_deref(), Some("top"));
         assert!(!read.may_exist && !read.view);

@@ -149,6 +149,11 @@ impl Parts<'_> {
         } = *self;
         let positions = placed(expected, request.population, left, self.cancel, events)
             .map_err(ScanError::from)?;
+        if self.cancel.is_set() {
+            // Not all positions are known: rows of the others would count as foreign.
+            report.complete = false;
+            return Ok(());
+        }
         let columns: Vec<String> = expected
             .table()
             .columns

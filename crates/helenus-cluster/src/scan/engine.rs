@@ -4,7 +4,7 @@
 use super::line::{Halt, Line, Tally, micros};
 use super::{Gentleness, ScanError, ScanPlace};
 use crate::cancel::Cancel;
-use helenus_model::scan::{Large, Piece, ScanProgress, Span, WHOLE_RING, Way};
+use helenus_model::scan::{Large, Pace, Piece, ScanProgress, Span, WHOLE_RING, Way};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -17,9 +17,6 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// Parts with partitions that may wait to be reported; more make the workers wait.
 const WAITING_MOST: usize = 16;
-
-/// Longest pause that a rate asks for between two spans.
-const REST_MOST: Duration = Duration::from_secs(10);
 
 /// What happens on the way.
 #[derive(Debug)]
@@ -214,9 +211,10 @@ fn work<R: Reading>(shared: &Shared<'_, R>, number: usize, sender: &SyncSender<V
         let ended = match read(shared, &mut line, piece.span) {
             Ok(found) => {
                 let (rows, took) = (R::rows(&found), micros(begin));
-                line.pace = line.pace.after_span(piece.span.width(), took);
+                let pause = rest(task.gentleness.rate, shared.threads, rows, took);
+                line.pace = paced(line.pace, piece.span.width(), took, pause);
                 let ended = shared.finish(piece, found, sender);
-                line.sleep(rest(task.gentleness.rate, shared.threads, rows, took));
+                shared.rest(pause);
                 ended
             }
             Err(halt) => Err(halt),
@@ -248,8 +246,21 @@ fn rest(rate: Option<f64>, threads: usize, rows: u64, took_us: u64) -> Duration 
         return Duration::ZERO;
     };
     let wanted = rows as f64 * threads as f64 / rate;
-    let left = (wanted - took_us as f64 / 1e6).clamp(0.0, REST_MOST.as_secs_f64());
-    Duration::from_secs_f64(left)
+    let left = (wanted - took_us as f64 / 1e6).max(0.0);
+    Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX)
+}
+
+/// The pace after a span and the pause behind it: a rate makes the next spans narrower, so that no pause is long.
+fn paced(pace: Pace, width: u64, took_us: u64, pause: Duration) -> Pace {
+    let pause_us = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
+    pace.after_span(width, took_us.saturating_add(pause_us))
+}
+
+impl Board {
+    /// Whether nothing is left to read, and nobody reads.
+    fn is_done(&self) -> bool {
+        self.in_work == 0 && self.queues.iter().all(VecDeque::is_empty)
+    }
 }
 
 impl<R: Reading> Shared<'_, R> {
@@ -289,6 +300,20 @@ impl<R: Reading> Shared<'_, R> {
                 return None;
             }
             let waited = self.changed.wait_timeout(board, TELL_EVERY);
+            board = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Rests so long, but not when all is read or nobody shall continue.
+    fn rest(&self, pause: Duration) {
+        let begin = Instant::now();
+        let mut board = locked(&self.board);
+        while !self.stop.is_set() && !board.is_done() {
+            let left = pause.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(board, left.min(TELL_EVERY));
             board = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -349,6 +374,18 @@ mod tests {
         // Two threads at 1,000 rows a second each: 500 rows want half a second.
         assert!((pause(Some(2_000.0), 500, 100_000) - 0.4).abs() < 1e-6);
         assert!(pause(Some(2_000.0), 500, 900_000) < 1e-9);
-        assert!((pause(Some(1.0), 1_000_000, 0) - 10.0).abs() < 1e-9);
+        // However long: a shorter one would exceed the rate.
+        assert!((pause(Some(1.0), 1_000_000, 0) - 2e6).abs() < 1e-6);
+        assert_eq!(rest(Some(1e-300), 2, u64::MAX, 0), Duration::MAX);
+    }
+
+    #[test]
+    fn a_rate_makes_spans_narrower() {
+        let (pace, width) = (Pace::default(), 1 << 40);
+        let pace = Pace { width, ..pace };
+        let after = |pause| paced(pace, width, 100_000, pause).width;
+        assert_eq!(after(Duration::ZERO), 5 * width);
+        assert_eq!(after(Duration::from_millis(1_900)), width / 4);
+        assert_eq!(after(Duration::MAX), width / 8);
     }
 }

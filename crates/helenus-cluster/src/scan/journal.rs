@@ -2,9 +2,9 @@
 //! Refuses two writers, and a line that was cut in the middle of its write.
 
 use super::ScanError;
+use crate::lock;
 use fs_err as fs;
 use helenus_model::scan::{CountedSpan, JournalHead, Piece, Span, rest};
-use rustix::fs::FlockOperation;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -45,23 +45,29 @@ impl Journal {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let options = fs::OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path);
-        let mut file = options?;
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(ScanError::Busy {
-                table: head.table.clone(),
-            });
-        }
-        let mut text = String::new();
+        let mut file = loop {
+            let file = fs::OpenOptions::new()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(path)?;
+            if !lock::take(&file)? {
+                return Err(ScanError::Busy {
+                    table: head.table.clone(),
+                });
+            }
+            // Another count may have ended, and removed it, since it was opened.
+            if lock::has_name(&file)? {
+                break file;
+            }
+        };
+        let mut text = Vec::new();
         file.seek(SeekFrom::Start(0))?;
-        file.read_to_string(&mut text)?;
+        file.read_to_end(&mut text)?;
+        let is_end = |byte: &u8| *byte == b'\n';
         // What was cut in the middle of its write ends no line.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let lines: Vec<&str> = text[..whole].lines().collect();
+        let whole = text.iter().rposition(is_end).map_or(0, |end| end + 1);
+        let lines: Vec<&[u8]> = text[..whole].split_inclusive(is_end).collect();
         let mut journal = Self {
             path: path.to_owned(),
             file,
@@ -91,8 +97,8 @@ impl Journal {
     /// None where nothing was counted yet.
     fn read(
         &self,
-        first: &str,
-        lines: &[&str],
+        first: &[u8],
+        lines: &[&[u8]],
         head: &JournalHead,
         pieces: &[Piece],
         resume: bool,
@@ -103,7 +109,7 @@ impl Journal {
         };
         let counted: Vec<CountedSpan> = lines
             .iter()
-            .map(|line| serde_json::from_str(line))
+            .map(|line| serde_json::from_slice(line))
             .collect::<Result<_, _>>()
             .map_err(json)?;
         if counted.is_empty() {
@@ -123,7 +129,7 @@ impl Journal {
                 rows: counted.iter().map(|line| line.rows).sum(),
             });
         }
-        let then: JournalHead = serde_json::from_str(first).map_err(json)?;
+        let then: JournalHead = serde_json::from_slice(first).map_err(json)?;
         then.goes_on(head)?;
         let spans: Vec<Span> = counted.iter().map(|line| line.span).collect();
         let (left, places) = rest(pieces, &spans).map_err(|source| ScanError::Overlap {
@@ -256,8 +262,13 @@ mod tests {
         let refused = Journal::open(&path, &other, &pieces, true, false).unwrap_err();
         assert!(matches!(refused, ScanError::Changed(_)), "{refused}");
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text + "[]\n").unwrap();
-        let refused = Journal::open(&path, &head(), &pieces, true, false).unwrap_err();
-        assert!(matches!(refused, ScanError::Json { .. }), "{refused}");
+        for damage in [&b"[]\n"[..], b"\xff\n"] {
+            fs::write(&path, [text.as_bytes(), damage].concat()).unwrap();
+            let refused = Journal::open(&path, &head(), &pieces, true, false).unwrap_err();
+            assert!(matches!(refused, ScanError::Json { .. }), "{refused}");
+        }
+        // What cannot be read can be forgotten.
+        let (_, before) = Journal::open(&path, &head(), &pieces, false, true).unwrap();
+        assert_eq!(before.left, pieces);
     }
 }

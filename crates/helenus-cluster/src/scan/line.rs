@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Lost connections in a row after which another node is asked.
+/// Lost connections, or requests that the node has not answered, in a row after which another node is asked.
 const LOST_MOST: u32 = 3;
 
 /// How long a worker sleeps between looks at the person's wish to stop.
@@ -152,7 +152,7 @@ impl<'a> Line<'a> {
                 }
                 .into());
             };
-            self.note(trouble);
+            self.note(trouble, &error);
             let (pace, next) = self.pace.after_trouble(trouble, way, span.width());
             self.pace = pace;
             match next {
@@ -211,11 +211,17 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn note(&mut self, trouble: Trouble) {
-        if trouble == Trouble::Lost {
+    fn note(&mut self, trouble: Trouble, error: &ClientError) {
+        let lost = trouble == Trouble::Lost;
+        // A node that is stopped keeps its connections; one that sends an error lives.
+        let silent = matches!(error, ClientError::TimedOut { .. });
+        if lost {
             self.open = None;
+        }
+        if lost || silent {
             self.lost += 1;
             if self.lost.is_multiple_of(LOST_MOST) {
+                self.open = None;
                 self.coordinator += 1;
             }
         }
@@ -225,7 +231,7 @@ impl<'a> Line<'a> {
     }
 
     /// Sleeps, but not past the person's wish to stop.
-    pub(super) fn sleep(&self, time: Duration) {
+    fn sleep(&self, time: Duration) {
         let end = Instant::now() + time;
         while !self.stop.is_set() {
             let left = end.saturating_duration_since(Instant::now());
@@ -269,4 +275,41 @@ pub(super) fn trouble(error: &ClientError) -> Option<Trouble> {
         },
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_cql::codec::ServerError;
+
+    #[test]
+    fn another_node_is_asked_when_one_does_not_answer() {
+        let (place, stop, tally) = (ScanPlace::of_nobody(), Cancel::default(), Tally::default());
+        let level = Consistency::One;
+        let mut line = Line::new(&place, &[], level, &stop, &tally, 4, FIRST_ROWS);
+        let limit = Duration::from_secs(15);
+        let silent = ClientError::TimedOut {
+            during: "the execution",
+            limit,
+        };
+        let slow = ClientError::Server {
+            error: ServerError {
+                kind: ServerErrorKind::ReadTimeout {
+                    consistency: level,
+                    received: 0,
+                    wanted: 1,
+                    data_present: false,
+                },
+                message: String::new(),
+            },
+        };
+        for error in [&silent, &slow, &slow, &silent, &slow] {
+            let trouble = trouble(error).expect("it passes");
+            assert_eq!(trouble, Trouble::TimedOut);
+            line.note(trouble, error);
+            assert_eq!(line.coordinator, 4);
+        }
+        line.note(Trouble::TimedOut, &silent);
+        assert_eq!((line.coordinator, line.lost), (5, LOST_MOST));
+    }
 }

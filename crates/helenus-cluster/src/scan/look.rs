@@ -12,6 +12,14 @@ use helenus_model::nearest::nearest;
 use helenus_model::ring::{Member, Ring};
 use std::net::IpAddr;
 
+/// Keyspaces whose tables each node has for itself; of the last two the schema does not speak.
+const EACH_NODE_S: [&str; 4] = [
+    "system",
+    "system_schema",
+    "system_views",
+    "system_virtual_schema",
+];
+
 /// A table and the ring that it lies on.
 #[derive(Debug, Clone)]
 pub struct ScanTable {
@@ -71,6 +79,10 @@ pub fn look(place: &ScanPlace, table: &str) -> Result<ScanTable, ClusterError> {
     let (keyspace, table) = split(table).ok_or_else(|| ScanError::Form {
         text: table.to_owned(),
     })?;
+    let lower = keyspace.text.to_lowercase();
+    if EACH_NODE_S.contains(&lower.as_str()) {
+        return Err(ScanError::EachNodeS { keyspace: lower }.into());
+    }
     let mut client = place.connect(0).map_err(silent)?;
     let mut ask = |cql: &str, values: &[Option<CqlValue>]| {
         client
@@ -87,9 +99,6 @@ pub fn look(place: &ScanPlace, table: &str) -> Result<ScanTable, ClusterError> {
             name: keyspace.text,
             nearest,
         })?;
-    if ["system", "system_schema"].contains(&keyspace.as_str()) {
-        return Err(ScanError::EachNodeS { keyspace }.into());
-    }
     let mut tables = ask(
         "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = ?",
         &[text(&keyspace)],

@@ -24,6 +24,15 @@ pub struct ScanPlace {
 }
 
 impl ScanPlace {
+    /// One without a node, for tests that connect to none.
+    #[cfg(test)]
+    pub(super) fn of_nobody() -> Self {
+        Self {
+            cluster: None,
+            coordinators: Vec::new(),
+        }
+    }
+
     /// A cluster of this user; at least one node must answer and be its own.
     ///
     /// # Errors

@@ -265,12 +265,15 @@ impl Shared<'_> {
         }
     }
 
-    /// As long as the rate needs between two pages of all threads.
+    /// As long as the rate needs between two pages of all threads; not behind the last one.
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     fn rest(&self, keys: usize, begin: Instant) {
         let Some(rate) = self.gentleness.rate else {
             return;
         };
+        if self.next.load(Ordering::Relaxed) >= self.positions.len() {
+            return;
+        }
         let whole = (keys * self.threads) as f64 / rate;
         let whole = Duration::try_from_secs_f64(whole).unwrap_or_default();
         self.sleep(whole.saturating_sub(begin.elapsed()));

@@ -194,7 +194,7 @@ impl StoreError {
             }
             Self::Cancelled => "run it again: nothing incomplete was left behind".to_owned(),
             Self::NotADistribution { .. } => {
-                "name the folder that holds bin/ and lib/ of an unpacked binary distribution"
+                "name a -bin.tar.gz, or the folder that holds bin/ and lib/ of an unpacked binary distribution"
                     .to_owned()
             }
             Self::Unknown { source, .. } => source.hint(),
@@ -231,6 +231,16 @@ impl StoreError {
     pub(super) fn in_cache(self, cache: &Path) -> Self {
         match self {
             Self::Io { source, .. } => Self::of_cache(cache, source),
+            other => other,
+        }
+    }
+
+    /// What is wrong with a distribution, where it is in an archive.
+    pub(super) fn of_archive(self, tarball: &Path) -> Self {
+        let home = tarball.to_owned();
+        match self {
+            Self::NotADistribution { why, .. } => Self::NotADistribution { home, why },
+            Self::Unknown { source, .. } => Self::Unknown { home, source },
             other => other,
         }
     }

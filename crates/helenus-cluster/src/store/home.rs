@@ -16,12 +16,15 @@ use crate::digest;
 pub(super) const FOREIGN: [&str; 6] = ["osx", "macos", "windows", "riscv", "kqueue", "freebsd"];
 
 impl Store {
-    /// The files of an unpacked distribution, as they are.
+    /// The files of an unpacked distribution, as they are, by absolute paths.
     ///
     /// # Errors
     /// No Cassandra in it, or one of a series that is not known.
     pub fn from_home(home: &Path) -> Result<ReleaseFiles, StoreError> {
-        read_home(home, Arch::here(), Origin::Home)
+        // Nodes start in folders of theirs, and links to the jars lie in the cache.
+        let whole = std::path::absolute(home);
+        let whole = whole.as_deref().unwrap_or(home);
+        read_home(whole, Arch::here(), Origin::Home)
     }
 
     /// The files of a distribution's archive, unpacked into the cache once.
@@ -48,7 +51,10 @@ impl Store {
             true => Err(io::ErrorKind::Interrupted.into()),
             false => Ok(()),
         })
-        .map_err(unreadable)?;
+        .map_err(|source| match cancel.load(Ordering::Relaxed) {
+            true => StoreError::Cancelled,
+            false => unreadable(source),
+        })?;
         let folder = self.cache.join("distributions").join(&key);
         if !folder.is_dir() {
             let _held = self.hold(&format!("dist-{key}"), cancel, &mut || {
@@ -62,8 +68,9 @@ impl Store {
                 });
                 let work = self.work_folder(&format!("dist-{key}-"))?;
                 unpack(tarball, work.path(), cancel).map_err(|e| e.in_cache(&self.cache))?;
-                // A wrong archive is refused before it lands.
-                read_home(&top(work.path()), Arch::here(), Origin::Tarball)?;
+                // A wrong archive is refused before it lands, by its own name: the folder goes.
+                read_home(&top(work.path()), Arch::here(), Origin::Tarball)
+                    .map_err(|error| error.of_archive(tarball))?;
                 land(work, &folder).map_err(|e| StoreError::of_cache(&self.cache, e))?;
             }
         }

@@ -409,6 +409,19 @@ fn an_unpacked_distribution_is_read() {
 }
 
 #[test]
+fn a_relative_folder_is_a_distribution_from_everywhere() {
+    let tmp = tempfile::tempdir().unwrap();
+    let home = fs_err::canonicalize(tmp.path()).unwrap();
+    distribution(&home, &["apache-cassandra-5.0.9.jar"]);
+    let here = std::env::current_dir().unwrap();
+    let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let files = Store::from_home(&up.join(home.strip_prefix("/").unwrap())).unwrap();
+    assert!(files.home.is_absolute() && files.jars[0].is_absolute());
+    let jar = fs_err::canonicalize(&files.jars[0]).unwrap();
+    assert_eq!(jar, home.join("lib/apache-cassandra-5.0.9.jar"));
+}
+
+#[test]
 fn folders_that_are_no_known_distribution_are_refused() {
     let tmp = tempfile::tempdir().unwrap();
     let error = |home: &Path| Store::from_home(home).unwrap_err();
@@ -508,6 +521,26 @@ fn archives_that_reach_outside_are_refused() {
         .from_tarball(&kitchen.at("no.tar.gz"), &kitchen.cancel, &mut |_| {})
         .unwrap_err();
     assert!(matches!(error, StoreError::Tarball { .. }), "{error}");
+}
+
+#[test]
+fn a_wrong_archive_is_refused_by_its_name_and_an_interrupt_blames_none() {
+    let kitchen = Kitchen::new();
+    let store = kitchen.store(GOOD);
+    let tarball = kitchen.at("wrong.tar.gz");
+    archive(&tarball, &["top/lib/x.jar"]);
+    let refused = || {
+        let unpacked = store.from_tarball(&tarball, &kitchen.cancel, &mut |_| {});
+        unpacked.unwrap_err()
+    };
+    let wanted = "is not a Cassandra distribution: lib holds no apache-cassandra-VERSION.jar";
+    assert_eq!(
+        refused().to_string(),
+        format!("{} {wanted}", tarball.display())
+    );
+    kitchen.nothing_landed();
+    kitchen.cancel.store(true, Ordering::Relaxed);
+    assert!(matches!(refused(), StoreError::Cancelled));
 }
 
 /// Maven that resolves two jars and lists them, and copies them when it is asked again; `JAR` is what they hold.

@@ -6,6 +6,7 @@ use crate::generator::GeneratorError;
 use crate::serving::ServingError;
 use crate::target::{PrepareError, TargetError};
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::ready::ReadyError;
 use helenus_cql::ClientError;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{FailureKind, Stage};
@@ -88,6 +89,17 @@ impl BenchError {
             _ => false,
         }
     }
+
+    /// Of a bench that the person stopped: why its cluster is still there; none where it cleaned up.
+    pub(crate) fn not_removed(self) -> Option<ClusterError> {
+        match self {
+            Self::Cluster(error) => {
+                let cleaned_up = matches!(error.find(), Some(ReadyError::Interrupted));
+                (!cleaned_up).then_some(error)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl From<ReadError> for BenchError {
@@ -125,4 +137,18 @@ pub(super) fn no_rate(ended: &RunResult) -> BenchError {
         .and_then(|(phase, kind)| phase.first_failures.get(&kind));
     let why = first.map_or_else(String::new, |first| format!(": {first}"));
     BenchError::NoRate { kind, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopped_bench_names_the_cluster_that_it_left() {
+        let cleaned_up = ClusterError::from(ReadyError::Interrupted);
+        assert!(BenchError::from(cleaned_up).not_removed().is_none());
+        let busy = std::io::Error::other("busy");
+        let left = ClusterError::io("the cluster's folder")(busy);
+        assert!(BenchError::from(left).not_removed().is_some());
+    }
 }

@@ -147,6 +147,7 @@ fn made(
     up: &UpRequest,
     combination: &Combination,
 ) -> Result<String, ExperimentError> {
+    // As `is_dataset` knows it.
     let name = format!("{}-{}", sitting.cluster(), combination.dataset);
     let baselines = Baselines::of(sitting.context);
     let there = baselines.tags(&name).map_err(ClusterError::from)?;
@@ -255,11 +256,19 @@ fn life(event: BaselineEvent, events: &mut dyn FnMut(ExperimentEvent<'_>)) {
 pub(super) fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
     let baselines = Baselines::of(context);
     for name in baselines.clusters()? {
-        if name.starts_with(&format!("{cluster}-")) {
+        // One that could not be saved has left an empty place.
+        if is_dataset(&name, cluster) && baselines.tags(&name)?.iter().any(|tag| tag == TAG) {
             baselines.remove(&name, TAG)?;
         }
     }
     Ok(())
+}
+
+/// Whether a name is that of a dataset's cluster, such as `exp3-0`, of the experiment whose restarts have this name.
+pub(super) fn is_dataset(name: &str, cluster: &str) -> bool {
+    let behind = name.strip_prefix(cluster);
+    let number = behind.and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
 #[cfg(test)]
@@ -270,5 +279,13 @@ mod tests {
     fn threads_share_a_dataset_and_formats_do_not() {
         assert!(!shapes_files("concurrent_reads") && !shapes_files("disk_access_mode"));
         assert!(shapes_files("storage_compatibility_mode") && shapes_files("memtable_heap_space"));
+    }
+
+    #[test]
+    fn only_numbered_names_are_datasets() {
+        assert!(is_dataset("exp3-0", "exp3") && is_dataset("exp3-12", "exp3"));
+        for of_a_person in ["exp3", "exp3-", "exp3-mine", "exp31-0", "my-exp3-0"] {
+            assert!(!is_dataset(of_a_person, "exp3"), "{of_a_person}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::bench::Where;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{Class, ClusterError, Problem};
 use helenus_cluster::live_settings::LiveSetting;
+use helenus_model::cql::identifier;
 use helenus_model::plan::ClusterPlan;
 use std::time::Duration;
 
@@ -64,7 +65,9 @@ impl Problem for LentError {
         match self {
             Self::NotEmpty { keyspaces, cql, .. } => Some(format!(
                 "use another cluster, or drop the keyspaces that you no longer need: {cql} -e 'DROP KEYSPACE {}'",
-                keyspaces.first().map_or("", String::as_str)
+                keyspaces
+                    .first()
+                    .map_or_else(String::new, |name| identifier(name))
             )),
             Self::Another(name) => Some(format!(
                 "if these are its nodes, `helenus hosts wait {name}` records their ids"
@@ -265,5 +268,26 @@ impl Sitting<'_> {
             Some(lender) => lender.serves(),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyspace_is_dropped_by_its_exact_name() {
+        let hint = |keyspace: &str| {
+            let refused = LentError::NotEmpty {
+                name: "c".to_owned(),
+                keyspaces: vec![keyspace.to_owned()],
+                cql: "helenus kube cql c".to_owned(),
+            };
+            refused.hint().expect("a hint")
+        };
+        let plain = hint("shop");
+        assert!(plain.ends_with("-e 'DROP KEYSPACE shop'"), "{plain}");
+        let quoted = hint("Shop");
+        assert!(quoted.ends_with("-e 'DROP KEYSPACE \"Shop\"'"), "{quoted}");
     }
 }

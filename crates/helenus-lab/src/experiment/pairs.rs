@@ -96,7 +96,7 @@ pub fn comparable(
 /// would make each pair a comparison of two loads. None where it found none, or the person stopped it.
 ///
 /// # Errors
-/// The bench failed.
+/// The bench failed, or its cluster is still there.
 pub fn find_rate(
     context: &Context,
     request: &ExperimentRequest,
@@ -115,12 +115,22 @@ pub fn find_rate(
     let finished = bench::run(context, &bench, &mut |e| events(ExperimentEvent::Bench(e)));
     let finished = match finished {
         Ok(finished) => finished,
-        Err(_) if context.cancel.is_set() => return Ok(None),
+        Err(error) if context.cancel.is_set() => {
+            return error
+                .not_removed()
+                .map_or(Ok(None), |error| Err(error.into()));
+        }
         Err(error) => {
             let run = "the run that finds the rate".to_owned();
             return Err(ExperimentError::side(run, error));
         }
     };
+    if let Some(error) = finished.not_removed {
+        return Err(error.into());
+    }
+    if finished.interrupted {
+        return Ok(None);
+    }
     let rate = finished.plan.phases.iter().find_map(|p| p.rate_per_s);
     if let Some(rate) = rate {
         events(ExperimentEvent::Rate(rate));
@@ -301,7 +311,10 @@ impl Sitting<'_> {
                 let run = self.request.experiment.run_label(planned);
                 return Err(ExperimentError::side(run, error));
             }
-            Ok(_) | Err(_) => return self.end(place, RunState::Interrupted, None, None),
+            Ok(_) | Err(_) => {
+                self.end(place, RunState::Interrupted, None, None)?;
+                return Ok(self.remove()?);
+            }
         };
         if let Some(error) = finished.not_recorded {
             return Err(ExperimentError::NotRecorded(error));
@@ -311,7 +324,8 @@ impl Sitting<'_> {
             planned,
             finished: &finished,
         });
-        Ok(())
+        // Where the bench could not: the next one needs its name.
+        Ok(self.remove()?)
     }
 
     /// Plans the pairs that are still wanted; false where there are enough.

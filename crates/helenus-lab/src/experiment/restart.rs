@@ -68,6 +68,9 @@ impl Sitting<'_> {
         }
         if let Err(error) = ended {
             let Some(why) = own_fault(&error) else {
+                if let Err(error) = &removed {
+                    tracing::error!(error = with_causes(error), "the cluster is still there");
+                }
                 self.interrupt(&places)?;
                 return Err(error);
             };
@@ -304,7 +307,8 @@ impl Sitting<'_> {
         Ok(())
     }
 
-    fn remove(&mut self) -> Result<(), ClusterError> {
+    /// Removes the cluster of a restart, where it is there.
+    pub(super) fn remove(&mut self) -> Result<(), ClusterError> {
         let name = self.cluster();
         if !self.context.clusters.folder(&name).exists() {
             return Ok(());

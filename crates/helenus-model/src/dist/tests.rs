@@ -118,6 +118,8 @@ fn zipf_asks_for_the_first_the_most_often() {
     let sum: f64 = (1..=10_000_000).map(|i| f64::from(i).powf(-0.99)).sum();
     assert!((share("zipf(1..10m)", 1) - 1.0 / sum).abs() < 0.005);
     assert!("zipf(1..5,1)".parse::<Dist>().is_err());
+    let ends = |text: &str| [0.0, 1.0].map(|p| dist(text).quantile(p));
+    assert_eq!((ends("zipf(1..2)"), ends("zipf(1..3)")), ([1, 2], [1, 3]));
     assert_eq!(Dist::zipf(0, 9).inverted().to_string(), "~zipf(0..9)");
     assert_eq!("~zipf(0..9)".parse(), Ok(Dist::zipf(0, 9).inverted()));
 }

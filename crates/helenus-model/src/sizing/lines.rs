@@ -478,12 +478,12 @@ fn of_data(sizing: &Sizing<'_>, instances: &[Instance], data: Option<&DataPlan>)
     let mut lines = Vec::new();
     if let Some(data) = data {
         let value = format!(
-            "{} on {} for {} rows of {} B, {} replicas",
+            "{} on {} for {} rows of {} B, {}",
             data.total,
             plural(data.machines as usize, "machine"),
             thousands(data.rows),
             data.row_size.0,
-            data.rf
+            plural(data.rf as usize, "replica")
         );
         let why = match wish.row_size {
             Some(_) => "rows times their size times replicas",

@@ -194,7 +194,10 @@ fn data_take_670_bytes_an_entry_and_room_for_compaction() {
         };
         plan(&sizing).unwrap()
     };
-    let data = plan_of(600_000_000, 1).data.unwrap();
+    let small = plan_of(600_000_000, 1);
+    let line = small.lines.iter().find(|line| line.what == "data").unwrap();
+    assert!(line.value.ends_with("670 B, 1 replica"), "{}", line.value);
+    let data = small.data.unwrap();
     assert_eq!(data.total, Bytes(402_000_000_000));
     assert_eq!(data.per_instance, Bytes(100_500_000_000));
     assert_eq!(

@@ -58,7 +58,8 @@ impl Drawn {
 fn held(page: &str) -> Option<Value> {
     let from = page.find(START)? + START.len();
     let to = page[from..].find(END.trim_end())? + from;
-    serde_json::from_str(&page[from..to]).ok()
+    let held: Value = serde_json::from_str(&page[from..to]).ok()?;
+    held.is_object().then_some(held)
 }
 
 /// The page with these runs, added to those of the existing page.
@@ -185,5 +186,13 @@ mod tests {
             "no text ends the script"
         );
         assert_eq!(page("x", &[], Some("<html>")), Err(NoPage));
+    }
+
+    #[test]
+    fn a_page_with_other_data_is_refused() {
+        for data in ["[]", "7", "{}", "{\"stats\":1}"] {
+            let other = format!("{START}{data}{END}");
+            assert_eq!(page("t", &[run("a")], Some(&other)), Err(NoPage), "{data}");
+        }
     }
 }

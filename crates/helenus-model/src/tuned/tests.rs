@@ -120,7 +120,7 @@ fn the_script_sets_what_the_guide_s_script_sets() {
         "ulimit -l unlimited",
         "ulimit -u 32768",
         "put '0' /proc/sys/vm/zone_reclaim_mode",
-        "swapoff -a",
+        "swapoff -a || echo",
         "put 'never' /sys/kernel/mm/transparent_hugepage/defrag",
         "put '60' /proc/sys/net/ipv4/tcp_keepalive_time",
         "put '3' /proc/sys/net/ipv4/tcp_keepalive_probes",

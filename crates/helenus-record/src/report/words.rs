@@ -54,9 +54,9 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// A text in Markdown's code marks, whatever marks it has itself.
+/// A text in Markdown's code marks, whatever marks it has itself. Not for tables: there a | would end the cell.
 pub(super) fn code(text: &str) -> String {
-    let text = text.replace(['\n', '\r'], " ").replace('|', "\\|");
+    let text = text.replace(['\n', '\r'], " ");
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest + 1);
     let gap = if text.starts_with('`') || text.ends_with('`') {
@@ -289,4 +289,16 @@ pub(super) fn phases(comparison: &Comparison) -> Vec<&str> {
         }
     }
     phases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    #[test]
+    fn a_command_in_code_marks_can_be_copied() {
+        assert_eq!(code("a | b"), "`a | b`");
+        assert_eq!(code("a `b`\nc"), "``a `b` c``");
+        assert_eq!(code("`a"), "`` `a ``");
+    }
 }

@@ -45,6 +45,7 @@ fn several_runs_have_many_names() {
     assert_eq!(all("odd"), "r1 r3 r5");
     assert_eq!(all("r1..r3"), "r1 r3", "of a range the complete ones");
     assert_eq!(all("4..99"), "r4 r5");
+    assert_eq!(all("r3..r1"), "r1 r3", "whichever end comes first");
     assert_eq!(all("r5,2,odd"), "r1 r2 r3 r5", "each once, in their order");
     assert_eq!(
         ids(&history.resolve_any("r1..r3").expect("a range")),

@@ -2,7 +2,9 @@
 //! Refuses a run that comes back after its removal, and a file that is not what its name says.
 
 use crate::values::{SEED, beginning, experiment, host, interval, plan, result};
-use helenus_record::{Ending, History, RunBeginning, RunFilter, RunId, RunPlace, RunState, SUFFIX};
+use helenus_record::{
+    Ending, History, HistoryError, RunBeginning, RunFilter, RunId, RunPlace, RunState, SUFFIX,
+};
 use std::path::{Path, PathBuf};
 
 /// A history with so many runs that have ended, and one that has not.
@@ -213,4 +215,21 @@ fn a_run_of_another_shape_is_not_taken() {
         .expect("syncs");
     assert_eq!(met.refused.len(), 1);
     assert!(met.refused[0].1.contains("tables"), "{:?}", met.refused);
+}
+
+#[test]
+fn what_fails_here_is_no_fault_of_the_files() {
+    let folder = tempfile::tempdir().expect("folder");
+    let shared = folder.path().join("shared");
+    with(folder.path(), "a", 1)
+        .sync(&shared, false, &mut |_, _| {})
+        .expect("syncs");
+    let mut b = with(folder.path(), "b", 0);
+    let (place, moved) = (folder.path().join("b"), folder.path().join("moved"));
+    fs_err::rename(place, moved).expect("no place to unpack beside the history");
+    let failed = b.sync(&shared, false, &mut |_, _| {});
+    assert!(
+        matches!(failed, Err(HistoryError::Folder { .. })),
+        "{failed:?}"
+    );
 }

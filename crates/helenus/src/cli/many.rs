@@ -24,7 +24,7 @@ pub(crate) struct Many {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AllOf {
     /// The clusters named PREFIX and a number
-    #[arg(long, value_name = "PREFIX", conflicts_with = "target")]
+    #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
 }
 

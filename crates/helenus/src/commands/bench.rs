@@ -150,7 +150,7 @@ pub(crate) fn recorded(
         "{what} could not be stored in the history: {}",
         with_causes(error)
     );
-    Err(CommandError::new(exit, text))
+    Err(CommandError::new(exit, text).hint(error.hint()))
 }
 
 /// As [`failure`]; where a node is down, with the way to measure that.

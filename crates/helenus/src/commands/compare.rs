@@ -50,9 +50,7 @@ fn of_stored(
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let made = stored(context, sides, bars).map_err(|error| match error {
-        StoredError::History(ref source) => {
-            CommandError::of(code::USAGE, &error).hint(source.hint())
-        }
+        StoredError::History(source) => CommandError::from(source),
         StoredError::Compare(source) => not_comparable(source),
         StoredError::OneSide(_) => CommandError::of(code::USAGE, &error)
             .hint("name two sides, or a comparison such as cmp1".to_owned()),

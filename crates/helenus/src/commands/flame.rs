@@ -193,8 +193,8 @@ fn file(flags: &Flame, of: &str) -> Result<(PathBuf, Form), CommandError> {
                 .hint("name it .html, .svg, or .txt for collapsed stacks".to_owned()));
         }
     };
-    replaceable(&path, flags.force)
-        .map_err(|e| e.hint("name another file with --out, or use --force".to_owned()))?;
+    let cure = "name another file with --out, or use --force";
+    replaceable(&path, flags.force, cure)?;
     Ok((path, form))
 }
 

@@ -202,12 +202,20 @@ fn prune(
     context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
+    if flags.state == Some(StateArg::Running) {
+        let text = "runs under way are never removed";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("--state broken removes those whose process was killed".to_owned()));
+    }
     let (comparisons, names): (Vec<_>, Vec<_>) = flags
         .names
         .iter()
         .map(|name| ComparisonId::named(name).ok_or(name))
         .partition(Result::is_ok);
-    let comparisons: Vec<ComparisonId> = comparisons.into_iter().flatten().collect();
+    let mut comparisons: Vec<ComparisonId> = comparisons.into_iter().flatten().collect();
+    // One that is named twice is removed once.
+    comparisons.sort_unstable();
+    comparisons.dedup();
     for id in &comparisons {
         history.comparison(*id)?;
     }

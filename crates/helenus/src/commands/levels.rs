@@ -30,7 +30,7 @@ const IN_FLIGHT: u32 = 1_024;
 
 pub(crate) fn run(flags: &Levels, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if let Some(page) = &flags.html {
-        crate::commands::report::replaceable(page, false)?;
+        crate::commands::report::replaceable(page, false, "name another file with --html")?;
     }
     if let Some(name) = &flags.from {
         let runs = lab::stored(context, name)?;

@@ -4,12 +4,12 @@
 mod files;
 
 use crate::cli::ingest::{LoadFiles, VerifyArg, ViaArg};
+use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::live_table;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::error::with_causes;
 use helenus_cluster::scan::{ScanPlace, ScanTable, look};
 use helenus_cluster::shell;
 use helenus_cluster::wall::since_1970;
@@ -78,19 +78,15 @@ pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, C
     drop(progress);
     let mut loaded = loaded.map_err(failure)?;
     let command = (&*disturb::words(), crate::cli::VERSION);
-    match ingest::record(context, &state, &request, &loaded, command) {
-        Ok(run) => loaded.run = Some(run.to_string()),
-        Err(error) => ui.caution(&format!(
-            "the load could not be stored in the history: {}",
-            with_causes(&error)
-        )),
-    }
+    let recorded = ingest::record(context, &state, &request, &loaded, command);
+    loaded.run = recorded.as_ref().ok().map(ToString::to_string);
     ui.result(&loaded, || text(&loaded));
     let differs = loaded.proof.as_ref().is_some_and(|proof| !proof.equal);
-    Ok(match differs || loaded.rows_rejected > 0 {
+    let ended = match differs || loaded.rows_rejected > 0 {
         true => code::BAR,
         false => 0,
-    })
+    };
+    bench::recorded(ended, "the load", recorded.err().as_ref())
 }
 
 pub(crate) use files::by_name;

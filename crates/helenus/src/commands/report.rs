@@ -66,10 +66,20 @@ pub(crate) fn run(flags: &Report, context: &Context, ui: &Ui) -> Result<u8, Comm
         .unwrap_or_else(|| PathBuf::from(format!("helenus-{}.html", pages.name)));
     let beside = || html.with_extension("md");
     let markdown = (!to_output).then(|| flags.markdown.clone().unwrap_or_else(beside));
+    if markdown.as_ref() == Some(&html) && outfile::standing(&html)? != Standing::Stream {
+        let text = format!("{} cannot hold both page and summary", html.display());
+        return Err(CommandError::new(code::USAGE, text).hint(
+            "name the page with --html FILE.html, or the summary with --markdown".to_owned(),
+        ));
+    }
     let files = std::iter::once((&html, &pages.html))
         .chain(markdown.iter().map(|path| (path, &pages.markdown)));
     for (path, _) in files.clone() {
-        replaceable(path, flags.force)?;
+        replaceable(
+            path,
+            flags.force,
+            "name another file with --html or --markdown, or use --force",
+        )?;
     }
     if !flags.dry_run {
         for (path, text) in files {
@@ -95,8 +105,8 @@ fn said(written: &Written<'_>, summary: &str) -> String {
     }
 }
 
-/// Whether a file may be written: there is none, or it is a report or no regular file.
-pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> {
+/// Whether a file may be written: there is none, or it is a report or no regular file; `cure` helps where it may not.
+pub(crate) fn replaceable(path: &Path, force: bool, cure: &str) -> Result<(), CommandError> {
     if outfile::standing(path)? != Standing::File || force {
         return Ok(());
     }
@@ -107,8 +117,7 @@ pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> 
         return Ok(());
     }
     let text = format!("{} already exists, and is not a report", path.display());
-    Err(CommandError::new(code::USAGE, text)
-        .hint("name another file with --html or --markdown, or use --force".to_owned()))
+    Err(CommandError::new(code::USAGE, text).hint(cure.to_owned()))
 }
 
 pub(crate) fn read(history: &History, target: &str) -> Result<Pages, CommandError> {

@@ -1,6 +1,7 @@
 //! `helenus rm`: says what it deletes, and deletes it.
 
 use crate::cli::Rm;
+use crate::cli::many::AllOf;
 use crate::commands::disturb;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
@@ -14,6 +15,7 @@ use helenus_model::format::Format;
 use helenus_model::topology::name_hint;
 use helenus_model::units::plural;
 use serde::Serialize;
+use std::ffi::OsStr;
 
 #[derive(Serialize)]
 struct Removed {
@@ -159,7 +161,7 @@ pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
 ///
 /// # Errors
 /// There is none: a mistyped prefix is no success.
-pub(crate) fn of_prefix(context: &Context, prefix: &str) -> Result<Vec<String>, CommandError> {
+fn of_prefix(context: &Context, prefix: &str) -> Result<Vec<String>, CommandError> {
     let known = context.clusters.names()?;
     let names: Vec<String> = known
         .iter()
@@ -179,6 +181,27 @@ pub(crate) fn of_prefix(context: &Context, prefix: &str) -> Result<Vec<String>, 
         return Err(CommandError::new(code::USAGE, message).hint(name_hint(prefix, &prefixes)));
     }
     Ok(names)
+}
+
+/// The clusters of a prefix, for a verb that takes one cluster by its name, too; none without a prefix.
+///
+/// # Errors
+/// As [`of_prefix`]; or a cluster is named besides.
+pub(crate) fn all_of(
+    all: &AllOf,
+    target: Option<&str>,
+    context: &Context,
+) -> Result<Option<Vec<String>>, CommandError> {
+    let Some(prefix) = &all.prefix else {
+        return Ok(None);
+    };
+    // A cluster that the environment names gives way to a prefix.
+    let named = target.filter(|name| !name.is_empty()).map(OsStr::new);
+    if named.is_some() && named != context.env.var("HELENUS_CLUSTER") {
+        let text = "a cluster by its name conflicts with --prefix";
+        return Err(CommandError::new(code::USAGE, text).hint("leave one of them out".to_owned()));
+    }
+    of_prefix(context, prefix).map(Some)
 }
 
 /// A bench that removed itself, or another `rm`, was quicker.

@@ -3,17 +3,18 @@
 use crate::cli::Stop;
 use crate::commands::disturb;
 use crate::commands::done::Done;
-use crate::commands::rm::of_prefix;
+use crate::commands::rm::all_of;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 
 pub(crate) fn run(flags: &Stop, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    match &flags.all_of.prefix {
-        None => one(flags, flags.targeted.target.as_deref(), context, ui),
-        Some(prefix) => {
-            for name in of_prefix(context, prefix)? {
+    let target = flags.targeted.target.as_deref();
+    match all_of(&flags.all_of, target, context)? {
+        None => one(flags, target, context, ui),
+        Some(names) => {
+            for name in names {
                 one(flags, Some(&name), context, ui)?;
             }
             Ok(0)

@@ -20,7 +20,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    if flags.out.is_none() && ui.json() {
+    // Whoever names standard output means it: what is said of the rows does not go among them.
+    let out = flags
+        .out
+        .as_deref()
+        .filter(|path| !outfile::is_output(path));
+    if out.is_none() && ui.json() {
         let text = "the rows go to standard output, and so would the JSON";
         return Err(CommandError::new(code::USAGE, text)
             .hint("name a file with -o, or leave --format json out".to_owned()));
@@ -38,7 +43,7 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
         ));
     }
     let output = PathBuf::from("/dev/stdout");
-    let path = flags.out.as_ref().unwrap_or(&output);
+    let path = out.unwrap_or(&output);
     let streamed = match standing(path)? {
         Standing::Nothing | Standing::File => None,
         Standing::Stream | Standing::Output => Some(outfile::open(path)?),
@@ -107,7 +112,7 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
                     "parquet" => UnloadForm::Parquet,
                     _ => UnloadForm::Text(writing, packing),
                 },
-                path: path.clone(),
+                path: path.to_owned(),
                 split: split.0,
                 part: split.1,
                 force: flags.force,
@@ -121,10 +126,10 @@ pub(crate) fn run(flags: &Unload, context: &Context, ui: &Ui) -> Result<u8, Comm
     let unloaded = match unloaded {
         Ok(unloaded) => unloaded,
         // Whoever read it has read what it wanted, as `head` does.
-        Err(error) if flags.out.is_none() && nobody_reads(&error) => return Ok(0),
-        Err(error) => return Err(failure(error, flags.out.is_some())),
+        Err(error) if out.is_none() && nobody_reads(&error) => return Ok(0),
+        Err(error) => return Err(failure(error, out.is_some())),
     };
-    match &flags.out {
+    match out {
         Some(_) => ui.result(&unloaded, || format!("{}\n", unloaded.answer())),
         None => ui.note(&unloaded.answer()),
     }

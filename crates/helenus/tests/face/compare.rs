@@ -333,6 +333,15 @@ fn three_runs() -> Option<TestLab> {
 }
 
 #[test]
+fn a_history_that_cannot_be_read_is_the_environment_s() {
+    let lab = TestLab::new();
+    lab.write("home/state/history.db", "no database");
+    let said = lab.run(&["compare", "before", "after"]);
+    assert_eq!(said.code, "3", "{said}");
+    assert!(said.err.contains("cannot open the history"), "{said}");
+}
+
+#[test]
 fn two_single_runs_stand_side_by_side() {
     let mut tries = std::iter::repeat_with(three_runs).take(12);
     let lab = tries.find_map(|lab| lab).expect("three runs that count");
@@ -391,6 +400,8 @@ fn two_single_runs_stand_side_by_side() {
         report,
         "would write helenus-cmp2.html and helenus-cmp2.md\n"
     );
+    let pruned = lab.json(&["history", "prune", "cmp2", "cmp2", "--dry-run"]);
+    assert_eq!(pruned["comparisons"], serde_json::json!(["cmp2"]));
     let errors = refused(
         &lab,
         &[

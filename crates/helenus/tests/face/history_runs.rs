@@ -372,6 +372,12 @@ fn tags_prune_and_names() {
         ["r1", "r2"],
         "a dry run removed something"
     );
+    shot!(lab.run(&["history", "prune", "--state", "running"]), @"
+    exit code: 2
+    --- standard error
+    error: runs under way are never removed
+    hint: --state broken removes those whose process was killed
+    ");
     shot!(lab.run(&["history", "prune", "r1", "--format", "json"]), @r#"
     exit code: 0
     --- standard output

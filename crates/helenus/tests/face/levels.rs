@@ -4,6 +4,18 @@
 use crate::lab::TestLab;
 
 #[test]
+fn a_file_that_is_no_report_stays() {
+    let lab = TestLab::new();
+    lab.write("mine.html", "mine");
+    shot!(lab.run(&["levels", "--from", "lv-7", "--html", "mine.html"]), @"
+    exit code: 2
+    --- standard error
+    error: mine.html already exists, and is not a report
+    hint: name another file with --html
+    ");
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let lab = TestLab::new();
     shot!(lab.run(&["levels", "--cluster", "c", "--cl", "QUORUMS"]), @"

@@ -186,7 +186,7 @@ fn limits_that_cannot_be() {
 
 #[test]
 fn a_prefix_is_it_and_a_number() {
-    let lab = TestLab::fake("ready");
+    let mut lab = TestLab::fake("ready");
     shot!(lab.run(&["rm", "--prefix", "dev"]), @"
     exit code: 2
     --- standard error
@@ -201,11 +201,22 @@ fn a_prefix_is_it_and_a_number() {
     error: no cluster is named de and a number
     hint: did you mean dev?
     ");
-    shot!(lab.run(&["stop", "--prefix", "dev", "--dry-run"]), @"
+    let would_stop = ["stop", "--prefix", "dev", "--dry-run"];
+    shot!(lab.run(&would_stop), @"
     exit code: 0
     --- standard output
     would stop node1 of dev1; nothing was done (--dry-run)
     ");
+    shot!(lab.run(&["stop", "developer", "--prefix", "dev"]), @"
+    exit code: 2
+    --- standard error
+    error: a cluster by its name conflicts with --prefix
+    hint: leave one of them out
+    ");
+    let without = lab.done(&would_stop);
+    lab.set("HELENUS_CLUSTER", "developer");
+    assert_eq!(lab.done(&would_stop), without, "a prefix comes first");
+    lab.set("HELENUS_CLUSTER", "");
     shot!(lab.run(&["rm", "--prefix", "dev", "--all"]), @"
     exit code: 2
     --- standard error

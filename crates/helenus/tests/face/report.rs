@@ -91,6 +91,20 @@ fn a_file_that_is_no_report_stays() {
 }
 
 #[test]
+fn one_file_does_not_take_page_and_summary() {
+    let lab = with_a_run();
+    for words in [
+        &["--html", "r.md"][..],
+        &["--html", "r.html", "--markdown", "r.html"],
+    ] {
+        let said = lab.run(&[&["report", "@newest"], words].concat());
+        assert_eq!(said.code, "2", "{said}");
+        assert!(said.err.contains("cannot hold both"), "{said}");
+    }
+    assert!(!lab.path("r.md").exists() && !lab.path("r.html").exists());
+}
+
+#[test]
 fn a_device_takes_a_report_and_stays_a_device() {
     let lab = with_a_run();
     std::os::unix::fs::symlink("/dev/full", lab.path("full")).expect("a link");

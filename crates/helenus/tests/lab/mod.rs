@@ -47,7 +47,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 /// Tests that measure at the same time: more would spoil each other's times on two processors.
 static MEASURING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
-const MEASURING_MOST: usize = 2;
+const MEASURING_MOST: usize = 4;
 
 /// The turn of a test that runs experiments or comparisons.
 #[derive(Debug)]

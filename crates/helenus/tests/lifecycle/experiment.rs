@@ -530,7 +530,7 @@ ops = "write=1"
 slo = "p90<100ms,errors<1%"
 step = "2s"
 warmup = "100ms"
-within = "9s"
+within = "12s"
 
 [[factor]]
 name = "server"

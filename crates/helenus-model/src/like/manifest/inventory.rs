@@ -355,7 +355,7 @@ fn ini(text: &str) -> Option<Groups> {
                 groups.group(name).variables.extend(pair(line));
             }
             _ => {
-                let mut words = line.split_whitespace();
+                let mut words = words(line).into_iter();
                 let pattern = words.next().unwrap_or_default();
                 let own: Variables = words.filter_map(pair).collect();
                 for host in expanded(pattern) {
@@ -365,6 +365,21 @@ fn ini(text: &str) -> Option<Groups> {
         }
     }
     Some(groups)
+}
+
+/// The words of a host's line; blanks between quotes part none.
+fn words(line: &str) -> Vec<&str> {
+    let mut quote = None;
+    let parts = |letter: char| {
+        match quote {
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            Some(open) if open == letter => quote = None,
+            _ => {}
+        }
+        quote.is_none() && letter.is_whitespace()
+    };
+    let words = line.split(parts);
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 fn pair(text: &str) -> Option<(String, String)> {

@@ -171,3 +171,13 @@ fn a_cassandra_yaml_is_neither() {
         assert_eq!(manifest(text), Ok::<_, ManifestError>(None), "{text}");
     }
 }
+
+#[test]
+fn a_quoted_value_of_an_inventory_is_one_value() {
+    let text = "[cassandra]\n\
+                db1 ansible_ssh_common_args='-o StrictHostKeyChecking=no' rack=\"row 1\"\n";
+    let found = inventory(text).expect("an inventory");
+    assert_eq!(found.hosts[0].rack.as_deref(), Some("row 1"));
+    let said = read(text);
+    assert!(!said.contains("StrictHostKeyChecking"), "{said}");
+}

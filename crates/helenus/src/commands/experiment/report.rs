@@ -217,9 +217,10 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
         (files.markdown, experiment_markdown),
         (files.html, experiment_html),
     ];
+    let cure = "name another file with --html or --markdown";
     for (path, make) in wanted {
         if let Some(path) = path {
-            crate::commands::report::replaceable(path, false)?;
+            crate::commands::report::replaceable(path, false, cure)?;
             outfile::write(path, make(report).as_bytes())?;
         }
     }

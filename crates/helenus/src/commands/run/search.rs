@@ -177,7 +177,8 @@ fn p99(phase: &PhaseResult) -> String {
 /// What was found, and how it ended.
 fn ended(of: Searched, request: &BenchRequest, ui: &Ui) -> Result<u8, CommandError> {
     let report = search::report(&of.lives, &request.command, &request.version);
-    if let Some(error) = of.lives.iter().find_map(|life| life.not_removed.as_ref()) {
+    let not_removed = of.lives.iter().find_map(|life| life.not_removed.as_ref());
+    if let Some(error) = not_removed {
         ui.caution(&format!(
             "the cluster was not removed: {}",
             with_causes(error)
@@ -185,8 +186,13 @@ fn ended(of: Searched, request: &BenchRequest, ui: &Ui) -> Result<u8, CommandErr
     }
     ui.result(&report, || text(&report, request));
     if of.interrupted {
-        let text = "interrupted, and cleaned up; what was found so far is above";
-        return Err(CommandError::new(code::INTERRUPTED, text));
+        let how = match not_removed {
+            Some(_) => "interrupted, and not cleaned up",
+            None => "interrupted, and cleaned up",
+        };
+        let text = format!("{how}; what was found so far is above");
+        let interrupted = CommandError::new(code::INTERRUPTED, text);
+        return Err(of.failed.map_or(interrupted, bench::failure));
     }
     if let Some(error) = of.failed {
         return Err(bench::failure(error));
