@@ -7,6 +7,7 @@
 pub mod disk;
 
 use self::disk::DiskHeld;
+use crate::stored;
 use fs_err as fs;
 use helenus_model::memory::LimitPlan;
 use helenus_model::plan::ClusterPlan;
@@ -251,7 +252,8 @@ fn write_down<'a>(cluster: &Path, groups: impl IntoIterator<Item = &'a PathBuf>)
     lines.extend(groups.into_iter().map(|p| p.display().to_string()));
     lines.sort();
     lines.dedup();
-    fs::write(list, lines.join("\n") + "\n")
+    // In one step: on a full disk the old list stays, by which `rm` finds what there is.
+    stored::replace(&list, (lines.join("\n") + "\n").as_bytes())
 }
 
 /// Where this process stands in a tree: `controller` of version 1, or the one tree of version 2 (empty).

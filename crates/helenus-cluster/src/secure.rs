@@ -136,8 +136,28 @@ pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
                 write_all(into, files, "the credentials")
             },
         )?;
+        lead_to_a_node(plan).map_err(|source| SecureError::Io {
+            what: "the credentials",
+            source,
+        })?;
     }
     Ok(())
+}
+
+/// Writes cqlshrc anew where no node has the address in it any more: the first one has left, or was replaced.
+fn lead_to_a_node(plan: &ClusterPlan) -> io::Result<()> {
+    let file = Path::new(&plan.folder)
+        .join(CREDENTIALS_FOLDER)
+        .join("cqlshrc");
+    let text = there(fs::read_to_string(&file))?.unwrap_or_default();
+    let leads = |line: &str| {
+        let address = line.strip_prefix("hostname = ");
+        address.is_some_and(|own| plan.nodes.iter().any(|n| n.address.to_string() == own))
+    };
+    match text.lines().any(leads) {
+        true => Ok(()),
+        false => write_private(&file, cqlshrc(plan).as_bytes()),
+    }
 }
 
 /// Those of a cluster who need certificates.

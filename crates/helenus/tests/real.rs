@@ -1,4 +1,4 @@
-//! Ring 5: real Cassandra through the real binary: trials that measure one after the other, all others two at once.
+//! Ring 5: real Cassandra through the real binary: trials that measure one after the other, all others three at once.
 //! Refuses to pass in silence: what a machine lacks is printed as NOT RUN with its cure, and is a failure
 //! where HELENUS_NOT_RUN=fail says so.
 
@@ -74,7 +74,7 @@ mod users;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::{PoisonError, RwLock};
 
-/// Trials of the life of clusters, of which two run at once. All others measure, or load a cluster to its limits, and have the
+/// Trials of the life of clusters, of which three run at once. All others measure, or load a cluster to its limits, and have the
 /// machine to themselves.
 const IN_COMPANY: &[&str] = &[
     "a_baseline_comes_back_here_and_elsewhere",
@@ -162,7 +162,7 @@ fn test(
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(2);
+    arguments.test_threads = Some(3);
     let lacking = home::lacking();
     let trial = |name: &str, run: fn()| {
         let lacking = lacking.clone();

@@ -121,13 +121,19 @@ impl Conductor {
         let Some(identity) = &self.identity else {
             return Err(AgentError::NoToken(address.to_owned()));
         };
-        let tcp = connect(address)?;
+        // Who stops is not to be blamed on the agent.
+        let stopped = |error: AgentError| match cancel.is_set() {
+            true => AgentError::Interrupted,
+            false => error,
+        };
+        let tcp = connect(address).map_err(stopped)?;
         let patience = Patience::new(cancel);
         patience.limit(Some(ANSWERS_WITHIN));
         let config = identity.client(self.tokens.fingerprints());
         let config = config.map_err(AgentError::make)?;
         let halves = tls::connect(tcp, config, &patience);
-        let (output, input, server) = halves.map_err(|error| not_shaken(address, error))?;
+        let (output, input, server) =
+            halves.map_err(|error| stopped(not_shaken(address, error)))?;
         let cut = input.tcp().map_err(|error| broken(address, error))?;
         let line = Line::Tcp(cut);
         let proof = self.proof(address, server, identity)?;
@@ -261,7 +267,7 @@ impl Channel {
             return Err(AgentError::Version {
                 agent: self.name.clone(),
                 theirs: hello.helenus,
-                ours: version.unwrap_or_default().to_owned(),
+                ours: version.unwrap_or(env!("CARGO_PKG_VERSION")).to_owned(),
             });
         }
         self.patience.limit(None);
@@ -563,6 +569,15 @@ mod tests {
             matches!(old, AgentError::Version { ref theirs, .. } if theirs == "0"),
             "{old}"
         );
+        // Where any version would do, the one that does not understand it is named all the same.
+        let newer = r#"read -r line; echo '{"kind":"hello","format":"helenus.agent/3","helenus":"9","machine":{"cores":1,"memory":1,"arch":"a","kernel":"k","processor":"p"}}'; cat"#;
+        let any = Conductor::new(None, Tokens::default()).expect("no certificate is needed");
+        let newer = any.open(&AgentAt::Command(newer.to_owned()), &Cancel::default());
+        let newer = newer.expect_err("another format").to_string();
+        assert!(
+            newer.ends_with(concat!("is helenus 9, this is ", env!("CARGO_PKG_VERSION"))),
+            "{newer}"
+        );
         let busy = said(r#"read -r line; echo '{"kind":"refused","why":"busy"}'; cat"#);
         assert!(matches!(busy, AgentError::Refused { .. }), "{busy}");
         let address = AgentAt::Address("127.0.0.1:1".to_owned());
@@ -586,5 +601,22 @@ mod tests {
         let at = AgentAt::Command("exec sleep 1000".to_owned());
         let stopped = conductor.open(&at, &cancel);
         assert!(matches!(stopped, Err(AgentError::Interrupted)));
+    }
+
+    #[test]
+    fn who_stops_does_not_wait_for_a_handshake_and_is_no_error_of_the_agent() {
+        // It takes connections, and says nothing.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = listener.local_addr().expect("bound").to_string();
+        let line = format!("{} {}", Fingerprint([1; 32]), "0".repeat(64));
+        let tokens = Tokens::read(&line).expect("a line");
+        let conductor = Conductor::new(Some("1"), tokens).expect("made");
+        let cancel = Cancel::default();
+        cancel.set();
+        let stopped = conductor.open(&AgentAt::Address(at), &cancel);
+        assert!(
+            matches!(stopped, Err(AgentError::Interrupted)),
+            "{stopped:?}"
+        );
     }
 }

@@ -126,6 +126,14 @@ pub(super) fn undo(undo: &Undo) -> io::Result<()> {
             let Ok(inside) = fs::read_to_string(group.join("cgroup.procs")) else {
                 return Ok(());
             };
+            // Where they were is gone, as the group of a login is after its logout: they stay, and run free.
+            let nowhere = back == group || !back.exists();
+            if nowhere && !inside.is_empty() {
+                return match quota_file(group) {
+                    Some(file) => fs::write(&file, no_quota(&file)),
+                    None => Ok(()),
+                };
+            }
             for pid in inside.lines() {
                 match fs::write(back.join("cgroup.procs"), pid) {
                     // It ended meanwhile.
@@ -139,7 +147,44 @@ pub(super) fn undo(undo: &Undo) -> io::Result<()> {
     }
 }
 
+/// What a file of a quota says where there is none.
+fn no_quota(file: &Path) -> String {
+    match file.ends_with("cpu.max") {
+        true => format!("max {PERIOD_US}"),
+        false => "-1".to_owned(),
+    }
+}
+
 fn quota_file(group: &Path) -> Option<PathBuf> {
     let files = QUOTA_FILES.iter().map(|file| group.join(file));
     files.into_iter().find(|file| file.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_whose_own_group_is_gone_runs_free_where_it_is() {
+        for (file, slow, free) in [
+            ("cpu.max", "25000 100000", "max 100000"),
+            ("cpu.cfs_quota_us", "25000", "-1"),
+        ] {
+            let root = tempfile::tempdir().expect("a folder");
+            let group = root.path().join("node1-slow");
+            fs::create_dir(&group).expect("made");
+            fs::write(group.join("cgroup.procs"), "7\n").expect("written");
+            // The login that it was started from has ended; or an earlier fault has left it here.
+            for back in [root.path().join("session-1.scope"), group.clone()] {
+                fs::write(group.join(file), slow).expect("written");
+                let one = Undo::Group {
+                    group: group.clone(),
+                    back,
+                };
+                undo(&one).expect("undone");
+                let now = fs::read_to_string(group.join(file)).expect("there");
+                assert_eq!(now, free);
+            }
+        }
+    }
 }

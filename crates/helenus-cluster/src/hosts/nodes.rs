@@ -3,7 +3,7 @@
 
 use super::HostsState;
 use crate::cancel::Cancel;
-use crate::error::{Class, ClusterError, Problem};
+use crate::error::{Class, ClusterError, Problem, with_causes};
 use crate::parallel;
 use crate::reach;
 use crate::ring_view;
@@ -129,11 +129,11 @@ fn one(node: &PlannedNode, port: u16, access: &Access) -> NodeState {
 fn ask(at: SocketAddr, coordinator: bool, access: &Access) -> Result<(), String> {
     let mut client = match connect(at, access) {
         Err(ClientError::CredentialsMissing { .. }) => return Ok(()),
-        connected => connected.map_err(|error| words(&error))?,
+        connected => connected.map_err(|error| with_causes(&error))?,
     };
     let rows = client
         .query("SELECT bootstrapped FROM system.local", Consistency::One)
-        .map_err(|error| words(&error))?;
+        .map_err(|error| with_causes(&error))?;
     let joined = rows.text(0, "bootstrapped").unwrap_or_default();
     match joined == "COMPLETED" || coordinator {
         true => Ok(()),
@@ -143,17 +143,6 @@ fn ask(at: SocketAddr, coordinator: bool, access: &Access) -> Result<(), String>
 
 fn connect(at: SocketAddr, access: &Access) -> Result<Client, ClientError> {
     Client::connect(at, &reach::options(access, ANSWER_WITHIN)?)
-}
-
-/// An error with its causes.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
 }
 
 /// The ring as the first node that answers sees it; nodes that do not serve are down in it.

@@ -1,6 +1,7 @@
 //! Applying a cluster's manifests, and taking back what was applied.
 //! Refuses what exists already without the cluster's id, and keeps volumes unless they were asked for.
 
+use super::fault::uncordon;
 use super::kubectl::{has_id, items};
 use super::{KubeClusters, KubeState, Kubectl, tls};
 use crate::cancel::Cancel;
@@ -239,8 +240,8 @@ fn stranger(
     Ok(items(&found).into_iter().find(strange).map(Owned::of))
 }
 
-/// Deletes what [`owned`] names and does not keep, waits until the pods have ended, and forgets the cluster unless
-/// something of it stays. `see` gets the number of pods that are left.
+/// Deletes what [`owned`] names and does not keep, waits until the pods have ended, lets workers that were drained for it
+/// take pods again, and forgets the cluster unless something of it stays. `see` gets the number of pods that are left.
 ///
 /// # Errors
 /// What kubectl says, or pods that do not end.
@@ -287,6 +288,8 @@ pub fn remove(
         let words = ["delete", "namespace", &space.name, "--ignore-not-found"];
         kubectl.text(&words, "")?;
     }
+    // As the policies of its cuts, which went with it: soon nobody knows which workers were drained for it.
+    uncordon(kubectl, clusters, &mut state.clone(), &mut Vec::new())?;
     if all.iter().all(|one| one.stays.is_none()) {
         clusters.forget(state.name())?;
     }

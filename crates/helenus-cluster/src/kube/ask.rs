@@ -1,6 +1,7 @@
 //! What a pod answers to a program of ours in it: statements at its node, and what it used.
 //! Refuses passwords in arguments: they go over the program's standard input.
 
+use super::kubectl::is_of_program;
 use super::{Kubectl, KubectlError};
 use crate::error::{Class, Problem};
 use crate::pod::cql::{PodAnswer, PodCql, PodCqlError};
@@ -80,12 +81,10 @@ pub(super) fn cql(
     let text = kubectl
         .exec(at, &words, &asked.text())
         .map_err(|error| match error {
-            KubectlError::Failed { said, .. } if !said.contains("Error from server") => {
-                AskError::Refused {
-                    pod: format!("{}/{}", at.0, at.1),
-                    said,
-                }
-            }
+            KubectlError::Failed { said, .. } if is_of_program(&said) => AskError::Refused {
+                pod: format!("{}/{}", at.0, at.1),
+                said,
+            },
             other => other.into(),
         })?;
     Ok(PodAnswer::read(&text)?)

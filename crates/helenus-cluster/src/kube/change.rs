@@ -9,7 +9,11 @@ use crate::cancel::Cancel;
 use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::PodSet;
 use helenus_model::kube::scaling::Scaling;
+use helenus_model::membership::Netstats;
 use std::time::{Duration, Instant};
+
+/// Between two looks at a node that leaves, which start a JVM each.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// Why a cluster could not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +71,7 @@ pub fn scale(
             }
             Scaling::Remove(set) => {
                 see(&format!("{} is decommissioned", step.pod()));
-                leave(kubectl, state, set, &step.pod())?;
+                leave(kubectl, state, set, &step.pod(), cancel)?;
                 (set, set.replicas.saturating_sub(1))
             }
         };
@@ -95,12 +99,13 @@ pub fn scale(
     Ok(())
 }
 
-/// A node gives its data to the others.
+/// A node gives its data to the others; one that did so, or does, for a command that was cut off is only waited for.
 fn leave(
     kubectl: &Kubectl,
     state: &KubeState,
     set: &PodSet,
     pod: &str,
+    cancel: &Cancel,
 ) -> Result<(), ClusterError> {
     let at = (set.namespace.as_str(), pod);
     let plan = state.rendered()?;
@@ -124,8 +129,22 @@ fn leave(
         true => &["nodetool", "decommission"],
         false => &["nodetool", "decommission", "--force"],
     };
-    kubectl.exec(at, words, "")?;
-    Ok(())
+    loop {
+        if cancel.is_set() {
+            return Err(PodsError::Interrupted.into());
+        }
+        let netstats = kubectl.exec(at, &["nodetool", "netstats"], "")?;
+        match &*Netstats::read(&netstats).mode {
+            "DECOMMISSIONED" => return Ok(()),
+            "LEAVING" => std::thread::sleep(LOOK_EVERY),
+            _ => break,
+        }
+    }
+    match kubectl.exec(at, words, "") {
+        // Ctrl-C in a terminal ends kubectl as well; the node goes on.
+        Err(_) if cancel.is_set() => Err(PodsError::Interrupted.into()),
+        left => Ok(left.map(drop)?),
+    }
 }
 
 /// Restarts these nodes one at a time: each drains, and the next one follows when the ring is whole again.

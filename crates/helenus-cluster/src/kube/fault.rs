@@ -1,6 +1,7 @@
 //! Faults of a cluster on Kubernetes, by means that Kubernetes has: a pod killed, a worker drained, data centres cut.
 //! Refuses to call a cut one where connections still pass.
 
+use super::kubectl::is_of_program;
 use super::pods::{Pod, PodsError, pods, selector};
 use super::ring::ring;
 use super::{KubeClusters, KubeState, Kubectl, KubectlError};
@@ -9,7 +10,7 @@ use crate::error::{Class, ClusterError, Problem};
 use helenus_model::kube::names::{LABEL_MAX, label};
 use helenus_model::kube::pod::LAUNCHER;
 use helenus_model::kube::policy::{self, Side};
-use helenus_model::kube::{ID, PodSet};
+use helenus_model::kube::{ID, KubePlan, PodSet};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a network plugin to enforce a new policy.
@@ -141,7 +142,7 @@ pub fn drain(
 /// Cuts two data centres by NetworkPolicies, and tries whether they hold.
 ///
 /// # Errors
-/// [`FaultError::NotEnforced`], with the policies deleted again.
+/// [`FaultError::NotEnforced`], the person stopped it, or kubectl does not get into a pod; its policies are deleted again.
 pub fn cut(
     kubectl: &Kubectl,
     state: &KubeState,
@@ -174,37 +175,84 @@ pub fn cut(
     };
     let sides = [side(a, &sets_a, &pods_a), side(b, &sets_b, &pods_b)];
     let (from, to) = (pods_a[0], pods_b[0]);
-    if !reaches(kubectl, state, from, to) {
+    if !reaches(kubectl, state, from, to)? {
         let (from, to) = (from.place(), to.place());
         return Err(FaultError::Already { from, to }.into());
     }
     let instance = label(&[state.name()], LABEL_MAX);
     kubectl.apply(&policy::cut(&instance, state.id(), &sides))?;
+    let tried = enforced(kubectl, state, (from, to), cancel)
+        .and_then(|()| seen_down(kubectl, (&plan, &all[..]), &pods_b, cancel));
+    if tried.is_err() {
+        uncut(kubectl, &sides)?;
+    }
+    Ok(Cut {
+        open_connections: tried?,
+    })
+}
+
+/// Waits until no connection can be opened any more.
+fn enforced(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    (from, to): (&Pod, &Pod),
+    cancel: &Cancel,
+) -> Result<(), ClusterError> {
     let begin = Instant::now();
-    while reaches(kubectl, state, from, to) {
-        if begin.elapsed() > ENFORCED_WITHIN || cancel.is_set() {
-            join(kubectl, state)?;
+    while reaches(kubectl, state, from, to)? {
+        if cancel.is_set() {
+            return Err(PodsError::Interrupted.into());
+        }
+        if begin.elapsed() > ENFORCED_WITHIN {
             let (from, to) = (from.place(), to.place());
             return Err(FaultError::NotEnforced { from, to }.into());
         }
         std::thread::sleep(LOOK_EVERY);
     }
+    Ok(())
+}
+
+/// Whether nodes see those behind the cut down, which they do once their open connections have ended, too.
+fn seen_down(
+    kubectl: &Kubectl,
+    (plan, all): (&KubePlan, &[Pod]),
+    behind: &[&Pod],
+    cancel: &Cancel,
+) -> Result<bool, ClusterError> {
     let begin = Instant::now();
     loop {
-        let seen = ring(kubectl, &plan, &all)?;
+        let seen = ring(kubectl, plan, all)?;
         let down = seen.views.iter().any(|(_, view)| {
-            let other = |node: &&_| seen_in(node, &pods_b);
+            let other = |node: &&_| seen_in(node, behind);
             view.iter()
                 .filter(other)
                 .all(|node| node.state.starts_with('D'))
         });
-        if down || begin.elapsed() > SEEN_DOWN_WITHIN || cancel.is_set() {
-            return Ok(Cut {
-                open_connections: down,
-            });
+        if down || begin.elapsed() > SEEN_DOWN_WITHIN {
+            return Ok(down);
+        }
+        if cancel.is_set() {
+            return Err(PodsError::Interrupted.into());
         }
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Deletes the policies of one cut; those of others stay.
+fn uncut(kubectl: &Kubectl, [a, b]: &[Side; 2]) -> Result<(), KubectlError> {
+    for (own, other) in [(a, b), (b, a)] {
+        let name = policy::cut_name(own, other);
+        let words = [
+            "delete",
+            "networkpolicy",
+            &name,
+            "-n",
+            &own.namespace,
+            "--ignore-not-found",
+        ];
+        kubectl.text(&words, "")?;
+    }
+    Ok(())
 }
 
 fn seen_in(node: &super::ring::NodeSeen, pods: &[&Pod]) -> bool {
@@ -212,10 +260,22 @@ fn seen_in(node: &super::ring::NodeSeen, pods: &[&Pod]) -> bool {
 }
 
 /// Whether a pod can open a connection to another one's port for nodes.
-fn reaches(kubectl: &Kubectl, state: &KubeState, from: &Pod, to: &Pod) -> bool {
+///
+/// # Errors
+/// kubectl does not get into the pod: nobody tried.
+fn reaches(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    from: &Pod,
+    to: &Pod,
+) -> Result<bool, KubectlError> {
     let address = format!("{}:{}", to.ip, state.plan.ports.storage);
     let words = [LAUNCHER, "__pod", "reach", &address];
-    kubectl.exec(from.at(), &words, "").is_ok()
+    match kubectl.exec(from.at(), &words, "") {
+        Ok(_) => Ok(true),
+        Err(KubectlError::Failed { said, .. }) if is_of_program(&said) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Deletes the cluster's policies.
@@ -248,6 +308,23 @@ pub fn heal(
         Ok(done) => (done, None),
         Err(error) => (Vec::new(), Some(error)),
     };
+    if let Err(error) = uncordon(kubectl, clusters, state, &mut done) {
+        first = first.or(Some(error));
+    }
+    first.map_or(Ok(done), Err)
+}
+
+/// Lets workers that were drained for the cluster take pods again; `done` gets what was done.
+///
+/// # Errors
+/// What kubectl says first; the others take pods, and the state names those that do not.
+pub(super) fn uncordon(
+    kubectl: &Kubectl,
+    clusters: &KubeClusters,
+    state: &mut KubeState,
+    done: &mut Vec<String>,
+) -> Result<(), ClusterError> {
+    let mut first: Option<ClusterError> = None;
     for worker in state.drained.clone() {
         match kubectl.text(&["uncordon", &worker], "") {
             Ok(text) => done.extend(text.lines().map(str::to_owned)),
@@ -262,7 +339,7 @@ pub fn heal(
         state.drained.retain(|one| *one != worker);
         clusters.save(state)?;
     }
-    first.map_or(Ok(done), Err)
+    first.map_or(Ok(()), Err)
 }
 
 /// Whether kubectl says that there is no such worker.

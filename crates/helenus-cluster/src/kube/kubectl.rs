@@ -118,6 +118,20 @@ impl Problem for KubectlError {
     }
 }
 
+/// Words of kubectl itself where it starts no program in a pod; a program's own complaint has none of them.
+const NOT_STARTED: [&str; 5] = [
+    "Error from server",
+    "Unable to connect to the server",
+    "The connection to the server",
+    "container in a completed pod",
+    "unable to upgrade connection",
+];
+
+/// Whether a program in a pod was started and failed: its complaint, and not kubectl's, is what was said.
+pub(super) fn is_of_program(said: &str) -> bool {
+    !NOT_STARTED.iter().any(|words| said.contains(words))
+}
+
 fn unreached(said: &str) -> bool {
     UNREACHED.iter().any(|words| said.contains(words))
 }
@@ -330,6 +344,7 @@ mod tests {
             "kubectl get pods: The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?"
         );
         assert_eq!(error.class(), Class::Environment);
+        assert!(!is_of_program(&said(refused, "")));
         let error = failed(said(
             "error: cannot\nerror: cannot\ncommand terminated with exit code 2\n",
             "",
@@ -344,5 +359,18 @@ mod tests {
             said(ended, "nodetool: too few nodes\n"),
             "nodetool: too few nodes"
         );
+    }
+
+    #[test]
+    fn a_pod_that_has_ended_is_no_complaint_of_a_program_in_it() {
+        for of_kubectl in [
+            "error: cannot exec into a container in a completed pod; current phase is Succeeded\n",
+            "Error from server (NotFound): pods \"demo-load-k-0-x\" not found\n",
+            "error: unable to upgrade connection: container not found (\"generator\")\n",
+        ] {
+            assert!(!is_of_program(&said(of_kubectl, "")), "{of_kubectl}");
+        }
+        let ended = "connection timed out\ncommand terminated with exit code 4\n";
+        assert!(is_of_program(&said(ended, "")));
     }
 }

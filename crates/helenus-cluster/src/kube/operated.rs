@@ -55,6 +55,9 @@ pub enum OperatedError {
 }
 
 fn summary(waiting: &[Part]) -> String {
+    if waiting.is_empty() {
+        return "its K8ssandraCluster or CassandraDatacenter does not exist".to_owned();
+    }
     let one = |part: &Part| match &part.state {
         PartState::Waiting(why) | PartState::Failed(why) => format!("{} ({why})", part.name),
         PartState::Ready => part.name.clone(),
@@ -282,4 +285,29 @@ fn superuser(
     ];
     let found = kubectl.text(&words, "")?;
     Ok((!found.trim().is_empty()).then(|| (namespace.to_owned(), name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_resource_that_is_gone_says_so() {
+        let late = |waiting| OperatedError::Late {
+            within: Duration::from_secs(5),
+            waiting,
+        };
+        assert_eq!(
+            late(Vec::new()).to_string(),
+            "not ready after 5 s: its K8ssandraCluster or CassandraDatacenter does not exist"
+        );
+        let part = Part {
+            name: "dc1".to_owned(),
+            state: PartState::Waiting("not ready".to_owned()),
+        };
+        assert_eq!(
+            late(vec![part]).to_string(),
+            "not ready after 5 s: dc1 (not ready)"
+        );
+    }
 }

@@ -208,3 +208,19 @@ fn a_node_with_its_own_preset_has_its_own_limit_or_none() {
     assert_eq!(of, [Some(600), Some(900), None]);
     assert_eq!(limits.facts()["own_memory_bytes"]["node2"], 900 << 20);
 }
+
+#[test]
+fn the_list_of_groups_is_replaced_in_one_step() {
+    let cluster = tempfile::tempdir().unwrap();
+    let list = cluster.path().join(GROUPS_FILE);
+    write_down(cluster.path(), [&PathBuf::from("/g/helenus/node1")]).unwrap();
+    // Another name of the same file shows whether that one is written to.
+    let before = cluster.path().join("before");
+    fs::hard_link(&list, &before).unwrap();
+    write_down(cluster.path(), [&PathBuf::from("/g/helenus/node2")]).unwrap();
+    assert_eq!(fs::read_to_string(&before).unwrap(), "/g/helenus/node1\n");
+    assert_eq!(
+        fs::read_to_string(&list).unwrap(),
+        "/g/helenus/node1\n/g/helenus/node2\n"
+    );
+}

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::error::ClusterError;
 use crate::event::{Event, MemberEvent};
 use crate::ring_view;
+use crate::secure;
 use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_model::membership::{Streamed, short_without_one};
 use helenus_model::plan::NodePlan;
@@ -106,7 +107,8 @@ impl Context {
         *state = without;
         self.save(state)?;
         end_node(node)?;
-        self.sweep_gone(state)
+        self.sweep_gone(state)?;
+        Ok(secure::provide(&state.plan)?)
     }
 
     fn decommission(

@@ -33,6 +33,9 @@ use std::time::Duration;
 /// How often the keeper looks whether its folder is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Between two tries to take a call that the kernel refuses.
+const CALLS_AGAIN: Duration = Duration::from_millis(20);
+
 struct Kept {
     plan: NetworkPlan,
     network: Held,
@@ -195,12 +198,30 @@ fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Resul
         if ready == 0 {
             continue;
         }
-        let (stream, _) = listener.accept()?;
+        let Some(stream) = next(listener) else {
+            continue;
+        };
         let kept = Arc::clone(kept);
-        std::thread::spawn(move || {
+        let started = std::thread::Builder::new().spawn(move || {
             let end = talk(&kept, &stream);
             tracing::debug!(?end, "a conversation ended");
         });
+        if let Err(error) = started {
+            tracing::warn!(%error, "a conversation cannot begin");
+        }
+    }
+}
+
+/// Whoever calls next. None where the kernel gives no descriptor for it: the network must not end because of it, and
+/// conversations that end make room.
+fn next(listener: &UnixListener) -> Option<UnixStream> {
+    match listener.accept() {
+        Ok((stream, _)) => Some(stream),
+        Err(error) => {
+            tracing::warn!(%error, "nobody can call");
+            std::thread::sleep(CALLS_AGAIN);
+            None
+        }
     }
 }
 
@@ -419,5 +440,22 @@ impl Kept {
             settings: self.network.settings.clone(),
             faults: faults.ids(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_cannot_be_taken_ends_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listener = listen(folder.path()).expect("listens");
+        listener.set_nonblocking(true).expect("set");
+        // Any error will do: nobody calls.
+        assert!(next(&listener).is_none());
+        let path = short(folder.path()).expect("a path");
+        let _caller = UnixStream::connect(path.path()).expect("calls");
+        assert!(next(&listener).is_some());
     }
 }

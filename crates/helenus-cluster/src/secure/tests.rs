@@ -110,3 +110,28 @@ fn an_open_cluster_has_no_files_and_one_without_client_certificates_no_client_s(
     assert!(!folder.path().join("tls/client.key").exists());
     assert_eq!(names(&folder.path().join("credentials")), ["cqlshrc 600"]);
 }
+
+#[test]
+fn cqlsh_is_led_to_a_node_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan_in(folder.path(), ALL);
+    provide(&plan).unwrap();
+    let credentials = folder.path().join("credentials");
+    let (rc, password) = (credentials.join("cqlshrc"), credentials.join("password"));
+    let secret = fs::read(&password).unwrap();
+    // A person's own words stay as long as the address is a node's.
+    let own = fs::read_to_string(&rc).unwrap() + "[ui]\ncolor = on\n";
+    fs::write(&rc, &own).unwrap();
+    provide(&plan).unwrap();
+    assert_eq!(fs::read_to_string(&rc).unwrap(), own);
+    // The first node has left.
+    plan.nodes.remove(0);
+    provide(&plan).unwrap();
+    let now = fs::read_to_string(&rc).unwrap();
+    assert!(now.contains("hostname = 127.9.9.2\n"), "{now}");
+    assert_eq!(fs::read(&password).unwrap(), secret);
+    assert_eq!(
+        names(&credentials),
+        ["cqlsh 600", "cqlshrc 600", "password 600"]
+    );
+}

@@ -136,11 +136,19 @@ fn records(state: &ClusterState) -> Result<PathBuf, ClusterError> {
 /// # Errors
 /// Their records cannot be read.
 pub fn backups(state: &ClusterState) -> Result<Vec<Backup>, ClusterError> {
-    let folder = records(state)?;
+    records_in(&records(state)?)
+}
+
+/// What is known of the backups in a folder.
+fn records_in(folder: &Path) -> Result<Vec<Backup>, ClusterError> {
     let mut all = Vec::new();
-    let entries = there(fs::read_dir(&folder)).map_err(StackError::io("the stack's folder"))?;
+    let entries = there(fs::read_dir(folder)).map_err(StackError::io("the stack's folder"))?;
     for entry in entries.into_iter().flatten() {
         let path = entry.map_err(StackError::io("the stack's folder"))?.path();
+        // A command that was killed may have left a half-written record under another name.
+        if path.extension().is_none_or(|kind| kind != "json") {
+            continue;
+        }
         let backup: Backup =
             stored::read(&path, "stack-backup", BACKUP_VERSION).map_err(unreadable)?;
         all.push(backup);
@@ -599,5 +607,24 @@ mod tests {
         assert_eq!(files(text), Some(248));
         assert_eq!(files("[x] INFO: - 0 files, 0.00 B\n"), Some(0));
         assert_eq!(files("nothing"), None);
+    }
+
+    #[test]
+    fn a_half_written_record_hides_no_backup() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(records_in(&folder.path().join("none")).expect("none"), []);
+        let backup = Backup {
+            format: Format::new("stack-backup", BACKUP_VERSION),
+            name: "b1".to_owned(),
+            cluster: "c".to_owned(),
+            cluster_id: "0a".to_owned(),
+            release: "5.0.9".to_owned(),
+            at_unix: 1,
+            nodes: Vec::new(),
+            tables: Vec::new(),
+        };
+        stored::write(&folder.path().join("b1.json"), &backup).expect("written");
+        fs::write(folder.path().join(".tmpAb12Cd"), "{\"format\": ").expect("written");
+        assert_eq!(records_in(folder.path()).expect("read"), [backup]);
     }
 }

@@ -29,6 +29,7 @@ case "$*" in
   *"exec "*"__pod cql"*) cat >> statements; say cql ;;
   *"exec "*"nodetool status"*) say status ;;
   *"exec "*"describecluster"*) say cluster ;;
+  *"exec "*"nodetool netstats"*) say netstats ;;
   *"exec "*"load-agent --stdio") exec "$HELENUS_OF_PODS" load-agent --stdio ;;
   *"exec "*"__pod facts"*) exec "$HELENUS_OF_PODS" __pod facts 0 ;;
   *"get pods,events"*) run=$(sed -n 's/.*helenus\.io\/run: *"\{0,1\}\([a-z0-9-]*\).*/\1/p' applied | tail -1); say generators | sed "s/@RUN@/$run/g" ;;
@@ -517,6 +518,26 @@ fn changes_are_shown_before_they_are_made() {
 }
 
 #[test]
+fn a_node_that_was_decommissioned_by_a_command_that_was_cut_off_only_goes() {
+    let lab = lab();
+    let both = format!(r#"{{"items": [{}, {}]}}"#, serves(0), serves(1));
+    lab.write("kube/seen", &both);
+    lab.write("kube/pods", &both);
+    let other = STATUS.replace("10.0.0.1", "10.0.0.2");
+    lab.write("kube/status", &format!("{STATUS}{other}"));
+    lab.done(&["kube", "up", "--name", "demo", "-n2"]);
+    lab.write("kube/netstats", "Mode: DECOMMISSIONED\n");
+    lab.write("kube/seen", &ready());
+    lab.write("kube/pods", &ready());
+    lab.done(&["kube", "scale", "demo", "--nodes", "1"]);
+    let words = read(&lab, "words");
+    assert!(!words.contains("nodetool decommission"), "{words}");
+    let applied = read(&lab, "applied");
+    let replicas = applied.rfind("replicas: ").expect("a StatefulSet");
+    assert!(applied[replicas..].starts_with("replicas: 1"), "{applied}");
+}
+
+#[test]
 fn operators_that_are_not_there_are_named() {
     let lab = lab();
     shot!(lab.run(&["kube", "up", "-n3", "--as", "k8ssandra"]), @"
@@ -575,6 +596,71 @@ fn heal_goes_past_workers_that_are_gone_and_leaves_those_that_others_cordoned() 
     let words = read(&lab, "words");
     assert!(words.contains(" uncordon worker1"), "{words}");
     assert!(!words.contains(" uncordon theirs"), "{words}");
+}
+
+#[test]
+fn rm_lets_workers_that_were_drained_for_the_cluster_take_pods_again() {
+    let lab = lab();
+    lab.done(&UP);
+    lab.write("kube/node", r#"{"kind": "Node", "spec": {}}"#);
+    for worker in ["stuck", "worker1"] {
+        lab.done(&["kube", "fault", "demo", "drain", worker]);
+    }
+    lab.write("kube/pods", NOBODY);
+    let said = lab.run(&["kube", "rm", "demo"]);
+    assert!(
+        said.err.contains("kubectl uncordon stuck: not now"),
+        "{said}"
+    );
+    let words = read(&lab, "words");
+    assert!(words.contains(" uncordon worker1"), "{words}");
+    // The one that is left is still known.
+    let left = lab.done(&["kube", "heal", "demo", "--dry-run"]);
+    assert!(
+        left.contains("stuck uncordoned") && !left.contains("worker1"),
+        "{left}"
+    );
+}
+
+#[test]
+fn a_cut_that_is_interrupted_leaves_no_policies_and_does_not_blame_the_network() {
+    let lab = lab();
+    let of = |number: u32, data_center: &str| serves(number).replace("datacenter1", data_center);
+    let both = format!(r#"{{"items": [{}, {}]}}"#, of(0, "a"), of(1, "b"));
+    for file in ["kube/seen", "kube/pods"] {
+        lab.write(file, &both);
+    }
+    let other = STATUS.replace("10.0.0.1", "10.0.0.2");
+    lab.write("kube/status", &format!("{STATUS}{other}"));
+    let up = [
+        "kube",
+        "up",
+        "--name",
+        "demo",
+        "--dc",
+        "a=1",
+        "--dc",
+        "b=1",
+        "--namespace",
+        "demo",
+    ];
+    lab.done(&up);
+    let cut = lab.begin(&["kube", "fault", "demo", "cut", "a", "b"]);
+    look::wait_for("the policies", PATIENCE, || {
+        match read(&lab, "applied").contains("kind: NetworkPolicy") {
+            true => Ok(()),
+            false => Err("not yet".to_owned()),
+        }
+    });
+    cut.signal(rustix::process::Signal::INT);
+    let said = cut.end();
+    assert_eq!(said.code, "130", "{said}");
+    let words = read(&lab, "words");
+    assert_eq!(
+        words.matches("delete networkpolicy cut-").count(),
+        2,
+        "{words}"
+    );
 }
 
 #[test]

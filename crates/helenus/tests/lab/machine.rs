@@ -79,9 +79,10 @@ pub(crate) fn run(test: &str, modules: &[&str], numa: u32) -> Result<End, Lacks>
     let said = folder.path().join("said");
     let file = fs_err::File::create(&said).expect("a file");
     let file = file.into_parts().0;
-    // It ends with the test, also where that is killed, and takes what tests that measure beside it leave.
+    // It ends with the test, also where that is killed, and lets tests that measure beside it go first; so it may come late to
+    // its own timer, which the kernel must not take for a broken one.
     let child = Command::new("setpriv")
-        .args(["--pdeathsig", "KILL", "nice", "-n", "19"])
+        .args(["--pdeathsig", "KILL", "nice", "-n", "5"])
         .arg(qemu)
         .args(["-accel", "tcg"])
         .args(shape(numa))
@@ -90,7 +91,7 @@ pub(crate) fn run(test: &str, modules: &[&str], numa: u32) -> Result<End, Lacks>
         .arg(kernel)
         .arg("-initrd")
         .arg(&image)
-        .args(["-append", "console=ttyS0 quiet panic=-1"])
+        .args(["-append", "console=ttyS0 quiet panic=-1 no_timer_check"])
         .stdin(Stdio::null())
         .stdout(file.try_clone().expect("the file once more"))
         .stderr(file)
