@@ -12,6 +12,7 @@ use crate::alive;
 use crate::context::Context;
 use crate::error::{Class, ClusterError, Problem};
 use crate::event::Event;
+use crate::launch;
 use crate::net::client::Keeper;
 use crate::net::control::Over;
 use crate::process;
@@ -282,6 +283,8 @@ impl Context {
         if !ended.is_empty() {
             let names = self.startable(&mut state, &ended, events)?;
             started = self.begin(&mut state, &names, events)?;
+            // Or whoever asks next would see nodes that died.
+            launch::claimed(&mut started).map_err(ClusterError::io("a node's claim"))?;
         }
         if healed.iter().any(|entry| entry.fault.what.ends_nodes()) {
             journal.faults.retain(|e| !done(e));

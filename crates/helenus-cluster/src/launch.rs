@@ -13,10 +13,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Variables of our own environment that a node may see.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+/// Between two looks whether a node holds its claim.
+const CLAIMED_EVERY: Duration = Duration::from_millis(2);
 
 /// How a node is started.
 #[derive(Debug, Clone)]
@@ -88,6 +91,19 @@ pub fn start(
         at,
         logged,
     })
+}
+
+/// Waits until started nodes hold their claims or have ended, which takes a moment: until then they look as if they had died.
+///
+/// # Errors
+/// A claim cannot be read.
+pub(crate) fn claimed(started: &mut [Started]) -> io::Result<()> {
+    for one in started {
+        while alive::holder(&one.folder)?.is_none() && one.child.try_wait()?.is_none() {
+            std::thread::sleep(CLAIMED_EVERY);
+        }
+    }
+    Ok(())
 }
 
 /// Starts a process through the shim, in a folder with a claim; its output goes to `logs/console.log` there.
