@@ -293,7 +293,8 @@ fn sums(folder: &Path) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-fn done(command: &mut Command) -> Result<(), Box<dyn Error>> {
+/// Runs a program to its end; an error names it.
+pub(crate) fn done(command: &mut Command) -> Result<(), Box<dyn Error>> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command
         .status()

@@ -72,7 +72,7 @@ pub fn main() -> ExitCode {
     end(ended, &ui)
 }
 
-/// The exit code. Output that was lost is an error of its own, and turns a success into a failure; a verdict stays.
+/// The exit code. Lost output is reported as well, and turns a success into a failure; a verdict stays.
 fn end(ended: Result<u8, CommandError>, ui: &Ui) -> ExitCode {
     let report = |failure: &CommandError| {
         tracing::error!(code = failure.code, error = failure.message(), "failed");

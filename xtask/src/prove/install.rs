@@ -5,6 +5,7 @@ use super::campaign::{Bar, Campaign, Outcome, by_name, rounded};
 use super::count::children;
 use super::host::Watch;
 use super::rig::Rig;
+use crate::dist::done;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,10 +44,10 @@ fn cloned(rig: &Rig, variant: &str) -> Result<PathBuf, Box<dyn Error>> {
     };
     let mut git = Command::new("git");
     git.args(["clone", "--quiet", "--no-checkout"]);
-    ran(git.arg(&rig.root).arg(&clone))?;
+    done(git.arg(&rig.root).arg(&clone))?;
     let mut git = Command::new("git");
     git.args(["checkout", "--quiet", "--detach", commit]);
-    ran(git.current_dir(&clone))?;
+    done(git.current_dir(&clone))?;
     Ok(clone)
 }
 
@@ -57,15 +58,7 @@ fn cargo(clone: &Path, args: &[&str]) -> Result<(), Box<dyn Error>> {
         .args(args)
         .current_dir(clone)
         .env_remove("CARGO_TARGET_DIR");
-    ran(&mut cargo)
-}
-
-fn ran(command: &mut Command) -> Result<(), Box<dyn Error>> {
-    let status = command.status()?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?}: {status}").into()),
-    }
+    done(&mut cargo)
 }
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
